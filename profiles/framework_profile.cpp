@@ -88,6 +88,16 @@ std::set<std::string> read_generations(const base::Yaml& node, const std::string
   return generations;
 }
 
+ScoresApart read_scores_apart(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  constexpr double kMost = 100;
+  base::MapReader map(node, path, sink);
+  const ScoresApart s{map.number("forward", 0, kMost).value_or(0), map.number("backward", 0, kMost).value_or(0),
+                      map.number("masked", 0, kMost).value_or(0)};
+  for (const char* key : {"forward", "backward"}) map.require(key);
+  map.finish();
+  return s;
+}
+
 FallbackSoftmax read_fallback_softmax(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   constexpr std::int64_t kMostKeys = 1 << 30;
   base::MapReader map(node, path, sink);
@@ -243,6 +253,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
   if (const base::Yaml* softmax = map.optional("fallback_softmax"))
     f.fallback_softmax = read_fallback_softmax(*softmax, map.path_of("fallback_softmax"), sink);
+  if (const base::Yaml* scores = map.optional("scores_apart"))
+    f.scores_apart = read_scores_apart(*scores, map.path_of("scores_apart"), sink);
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
   f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);

@@ -75,6 +75,13 @@ struct FallbackSoftmax {
   bool operator==(const FallbackSoftmax&) const = default;
 };
 
+// Numbers that each pass of unfused attention reads and writes per score besides its softmax, where scaling, mask and the product with the
+// softmax's output are kernels of their own. Masked: of either pass, where attention is causal.
+struct ScoresApart {
+  double forward = 0, backward = 0, masked = 0;
+  bool operator==(const ScoresApart&) const = default;
+};
+
 // Bytes that copies move per parameter of a ZeRO-3 unit: from what was gathered to the weights' own tensors, and from the gradients' to
 // what is reduced.
 struct UnitCopies {
@@ -148,6 +155,7 @@ struct FrameworkProfile {
   UnitCopies unit_copies;
   LossCost loss;
   FallbackSoftmax fallback_softmax;
+  ScoresApart scores_apart;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
   BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel

@@ -123,6 +123,9 @@ void add_to_buffer(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, co
       k.added = base::Bytes((2 * element.gradient - element.weight) * static_cast<double>(shape.read[1].elements()));
 }
 
+// Tensors of scores that a fused softmax reads and writes: forward scores and shares; backward shares and both gradients.
+constexpr int kFusedForward = 2, kFusedBackward = 3;
+
 // One pass of a softmax that is not fused: kernels, bytes per score, and how many tensors of scores the fused kernel moves.
 struct SoftmaxPass {
   int kernels = 0;
@@ -146,6 +149,21 @@ void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const 
   one.flops = one.flops / pass.kernels;
   one.bytes = pass.bytes_per_score * scores / pass.kernels;
   kernels.insert(kernels.erase(softmax), static_cast<std::size_t>(pass.kernels), one);
+}
+
+// What a framework runs around the softmax of scores, where it is a kernel of its own.
+void put_scores_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::ScoresApart& apart, double numbers,
+                      int fused_tensors) {
+  const auto* attention = std::get_if<pcg::Attention>(&shape.op);
+  if (attention == nullptr || attention->flash) return;
+  if (attention->causal) numbers += apart.masked;
+  const auto softmax = std::ranges::find(kernels, pcg::KernelKind::softmax, &pcg::Kernel::kind);
+  if (softmax == kernels.end() || numbers == 0) return;
+  pcg::Kernel passes = *softmax;
+  passes.kind = pcg::KernelKind::elementwise;
+  passes.name = "attention.scores_apart";
+  passes.bytes = softmax->bytes * (numbers / fused_tensors);
+  kernels.insert(softmax, passes);
 }
 
 // In place of kernels whose names begin so, each of which takes as many elements as `elements_of` says.
@@ -290,7 +308,8 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   if (shape.activated_gate) drop_empty(kernels);
   run_experts_apart(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
-            {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, 2});
+            {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, kFusedForward});
+  put_scores_apart(kernels, shape, framework.scores_apart, framework.scores_apart.forward, kFusedForward);
   lower_attention(kernels, shape, training, Operand::input);
   order_by_sample(kernels, shape, training, framework);
   bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
@@ -323,7 +342,8 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   if (shape.activated_gate) drop_empty(kernels);
   run_experts_apart(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
-            {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, 3});
+            {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, kFusedBackward});
+  put_scores_apart(kernels, shape, framework.scores_apart, framework.scores_apart.backward, kFusedBackward);
   lower_attention(kernels, shape, training, Operand::gradient);
   order_by_sample(kernels, shape, training, framework);
   bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));

@@ -221,6 +221,20 @@ TEST_CASE("where its own softmax does not run, a framework moves its own bytes f
   CHECK(moved(4, 1, 255).first == doctest::Approx(37 - 4));  // more keys than it takes
 }
 
+TEST_CASE("scaling and masks apart move numbers of the scores' own width, of attention that is not fused") {
+  const auto moved = [](std::int64_t unfused_heads, const profiles::ScoresApart& apart) {
+    profiles::FrameworkProfile eager;
+    eager.scores_apart = apart;
+    const HabitBytes m = taken({.unfused_heads = unfused_heads, .grid = {.data = 1}}, eager, {});
+    const double scores = 2.0 * static_cast<double>(std::max<std::int64_t>(unfused_heads, 1)) * 256 * 256;
+    return std::pair(m.forward / scores, m.backward / scores);
+  };
+  CHECK(moved(4, {.forward = 2, .backward = 5}).first == doctest::Approx(2 * 2));
+  CHECK(moved(4, {.forward = 2, .backward = 5}).second == doctest::Approx(5 * 2));
+  CHECK(moved(4, {.forward = 2, .backward = 5, .masked = 4}).first == doctest::Approx(6 * 2));  // causal
+  CHECK(moved(0, {.forward = 2, .backward = 5}) == std::pair(0.0, 0.0));                        // fused
+}
+
 TEST_CASE("copies around a unit move their bytes for each parameter that a node reads") {
   const topology::Cluster cluster = test::dgx_a100(1, 2);
   const pcg::Plan plan = habit_plan({.gated = true, .grid = {.data = 2, .zero = 3}}, cluster);

@@ -58,6 +58,7 @@ TEST_CASE("every key of a framework profile is read") {
       "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  attention_gradient: {a100: 0.2}\n  sustained: {h100: 0.8}\n"
       "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
+      "  scores_apart: {forward: 2, backward: 5, masked: 4}\n"
       "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B, forward_strided_bytes: 4 B, backward_strided_bytes: 8 B}\n"
@@ -81,6 +82,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.attention_gradient.at("a100") == 0.2);
   CHECK(f.sustained.at("h100") == 0.8);
   CHECK(f.fallback_softmax == profiles::FallbackSoftmax{8, 64, 2, 3, base::Bytes(12), base::Bytes(14)});
+  CHECK(f.scores_apart == profiles::ScoresApart{2, 5, 4});
   CHECK(f.stops_recomputation_early);
   CHECK(f.unit_copies == profiles::UnitCopies{base::Bytes(4), base::Bytes(6)});
   CHECK(f.loss.forward_kernels == 6);
