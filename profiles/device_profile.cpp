@@ -123,7 +123,7 @@ class ProfileReader {
 
   // Such kernels find each element's place by itself, which keeps the multiprocessors busy longer than the memory: where a profile does not
   // say, each multiprocessor moves what one of an H200 does (profiles/tables/h200/operations.csv, bias_add, 6 sizes, at most 4 % off).
-  static constexpr double kStridedOfMultiprocessor = 11.9e9;
+  static constexpr double kStridedOfMultiprocessor = 11.9e9;  // B/s
   static Efficiency strided_share(const DeviceProfile& d) {
     Efficiency share = d.traffic.at(KernelKind::elementwise);
     if (d.memory_bandwidth.value() > 0)

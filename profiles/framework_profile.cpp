@@ -194,6 +194,7 @@ BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwis
 void fuse(FrameworkProfile& f) {
   f.fused_gated_activation = true;
   f.rotation = f.rms_norm = {};
+  f.scores_apart = {};
   f.memory.rms_norm = base::Bytes(0);
 }
 

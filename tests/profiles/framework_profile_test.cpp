@@ -136,15 +136,17 @@ TEST_CASE("generic has no shares of its own") {
   CHECK(profiles::framework_profile(pcg::Framework::deepspeed).sustained.at("a100") == 0.96);
 }
 
-TEST_CASE("a compiler fuses rotations, RMS norms and gated units") {
+TEST_CASE("a compiler fuses rotations, RMS norms, gated units and what surrounds a softmax") {
   const std::string text =
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  host: {}\n  rotation: {forward_bytes: 20 B, backward_bytes: 20 "
       "B}\n"
-      "  rms_norm: {forward_bytes: 36 B, backward_bytes: 76 B, forward_kernels: 8}\n";
+      "  scores_apart: {forward: 2, backward: 5}\n  rms_norm: {forward_bytes: 36 B, backward_bytes: 76 B, forward_kernels: 8}\n";
   const auto eager = load_framework(text), compiled = load_framework(text + "  compiled: true\n");
   CHECK(eager.rms_norm == profiles::BytesPerElement{base::Bytes(36), base::Bytes(76), 8, 1});
   CHECK_FALSE(eager.fused_gated_activation);
   CHECK(compiled.fused_gated_activation);
   CHECK(compiled.rotation == profiles::BytesPerElement{});
   CHECK(compiled.rms_norm == profiles::BytesPerElement{});
+  CHECK(eager.scores_apart.backward == 5);
+  CHECK(compiled.scores_apart == profiles::ScoresApart{});
 }
