@@ -12,7 +12,7 @@ GPUS = {  # peak FLOP/s on tensor cores, without them; memory bytes/s. Sources: 
     "v100-sxm2": (125e12, 15.7e12, 900e9), "v100-pcie": (112e12, 14e12, 900e9), "a100-sxm": (312e12, 19.5e12, 2039e9),
     "a100-pcie-80": (312e12, 19.5e12, 1935e9), "a100-pcie-40": (312e12, 19.5e12, 1555e9), "h100-sxm": (989.4e12, 66.9e12, 3350e9),
     "h200-sxm": (989.4e12, 66.9e12, 4800e9), "b200-sxm": (2250e12, 80e12, 7700e9), "p100": (18.7e12, 9.3e12, 732e9),
-    "1080ti": (11.3e12, 11.3e12, 484e9),
+    "1080ti": (11.3e12, 11.3e12, 484e9), "l4": (121e12, 30.3e12, 300e9), "t4": (65e12, 8.1e12, 320e9),
 }
 SHORTEST = 1e-7  # a row below 0.1 us is no measurement
 
@@ -84,7 +84,8 @@ def attention(data):
 
 def deepbench(data):
     for gpu, device, sheet, size, side in (("v100-sxm2", "V100", "Results - FP16 ip, Mixed math", 2, 0), ("v100-sxm2", "V100", "Results FP32", 4, 1),
-                                           ("1080ti", "1080Ti", "Results - FP32", 4, 1)):
+                                           ("1080ti", "1080Ti", "Results - FP32", 4, 1), ("t4", "T4", "Results - FP16 ip, Mixed math", 2, 0),
+                                           ("t4", "T4", "Results FP32", 4, 1)):
         peak, bandwidth = GPUS[gpu][side], GPUS[gpu][2]
         matmuls, convolutions = [], []
         for r in rows(data, "deepbench_train_raw.csv"):
@@ -106,7 +107,7 @@ def deepbench(data):
 
 def neusight(data):
     cards = (("v100-pcie", "Tesla V100-PCIE-32GB"), ("a100-pcie-40", "NVIDIA A100-PCIE-40GB"), ("a100-pcie-80", "NVIDIA A100 80GB PCIe"),
-             ("h100-sxm", "NVIDIA H100 80GB HBM3"), ("p100", "Tesla P100-PCIE-16GB"))
+             ("h100-sxm", "NVIDIA H100 80GB HBM3"), ("p100", "Tesla P100-PCIE-16GB"), ("l4", "NVIDIA L4"), ("t4", "Tesla T4"))
     for gpu, card in cards:
         _, vector, bandwidth = GPUS[gpu]
         for name in ("linear", "bmm"):

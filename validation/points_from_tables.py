@@ -8,10 +8,11 @@ skipped. One file per group is written. What a table leaves open and what is ass
 be said are left out and counted, with the reason. Standard library only."""
 import sys
 
-from tables import bridge, fsdp, golden, megatron_lm, multinode, nvidia, points, simumax
+from tables import bridge, fsdp, golden, megatron_lm, multinode, neusight, nvidia, points, simumax
 
 CONVERTERS = (megatron_lm.vtrain, megatron_lm.korthikanti, megatron_lm.korthikanti_memory, megatron_lm.sc21, megatron_lm.megatron_2020, megatron_lm.bloom, megatron_lm.nemo_launcher, fsdp.mpt,
-              simumax.simumax, bridge.bridge, multinode.multinode, nvidia.nemo2024, nvidia.moezoo, nvidia.mlperf, golden.golden)
+              simumax.simumax, bridge.bridge, multinode.multinode, nvidia.nemo2024, nvidia.moezoo, nvidia.mlperf, golden.golden,
+              neusight.neusight)
 
 
 def main(data, out):

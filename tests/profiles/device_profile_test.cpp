@@ -29,8 +29,8 @@ std::string errors_of(const std::string& text) {
 TEST_CASE("the devices that ship") {
   CHECK(fmt::format("{}", fmt::join(profiles::device_names(), " ")) ==
         "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb b300-sxm-288gb gb200-186gb gb300-288gb h100-sxm-80gb "
-        "h20-sxm-96gb h200-sxm-141gb h800-sxm-80gb l40s-48gb mi250x-64gb mi300x-192gb mi325x-256gb titan-xp-12gb v100-pcie-16gb "
-        "v100-sxm2-16gb v100-sxm2-32gb");
+        "h20-sxm-96gb h200-sxm-141gb h800-sxm-80gb l4-24gb l40s-48gb mi250x-64gb mi300x-192gb mi325x-256gb t4-16gb titan-xp-12gb "
+        "v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
 }
 
 TEST_CASE("devices have the figures that are published of them") {
@@ -46,7 +46,7 @@ TEST_CASE("devices have the figures that are published of them") {
       {"h100-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},   {"h800-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},
       {"h20-sxm-96gb", 148, 296, 0, 96, 4.0},          {"mi300x-192gb", 1307.4, 2614.9, 0, 192, 5.3},
       {"mi325x-256gb", 1307.4, 2614.9, 0, 256, 6.0},   {"mi250x-64gb", 191.5, 0, 0, 64, 1.6},
-      {"l40s-48gb", 362, 733, 0, 48, 0.864},
+      {"l40s-48gb", 362, 733, 0, 48, 0.864},           {"l4-24gb", 121, 242.5, 0, 24, 0.3},
   };
   for (const Published& p : all) {
     CAPTURE(p.name);

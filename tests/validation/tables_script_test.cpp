@@ -224,6 +224,46 @@ TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
   (void)scenarios::load_scenario(measurements::scenario_of(h100[0]), {});
 }
 
+// One GPU, or four: what a split does to the batch, and which rows cannot be said.
+TEST_CASE("latencies of whole models become points") {
+  if (!has_python()) return;
+  Tables tables;
+  tables.add("neusight_model_configs.json",
+             R"({"gpt2_large": {"architectures": ["GPT2LMHeadModel"], "n_embd": 64, "n_head": 4, "n_layer": 2, "vocab_size": 100},
+                 "bert_large": {"architectures": ["BertLMHeadModel"], "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 4,
+                                "num_hidden_layers": 2, "vocab_size": 100},
+                 "opt_13": {"architectures": ["OPTForCausalLM"], "hidden_size": 64, "ffn_dim": 128, "num_attention_heads": 4, "num_hidden_layers": 2,
+                            "vocab_size": 100, "activation_function": "relu"},
+                 "switchxl4": {"architectures": ["SwitchTransformersForConditionalGeneration"]}})");
+  tables.add("neusight_labels.csv",
+             "device,model,mode,seq_len,batch,option,num_layer,e2e_ms,fw_ms,bw_ms,bwall_ms,acc_ms,source\n"
+             "NVIDIA_L4,gpt2_large,train,32,4,,2,10,4,,6,,made up\n"
+             "NVIDIA_A100_80GB_PCIe,bert_large,train,32,4,,2,10,4,,6,,made up\n"
+             "NVIDIA_H100_80GB_HBM3,opt_13,train,32,8,dp4,0,20,0,,0,,made up\n"
+             "NVIDIA_H100_80GB_HBM3,gpt2_large,train,32,8,pp4_1,0,20,0,,0,,made up\n"
+             "NVIDIA_L4,gpt2_large,inf,32,4,,2,4,4,,0,,made up\n"
+             "NVIDIA_L4,gpt2_large,train,32,4,fusion,2,4,4,,0,,made up\n"
+             "Tesla_P4,gpt2_large,train,32,4,,2,4,4,,0,,made up\n"
+             "NVIDIA_L4,switchxl4,train,32,4,,2,4,4,,0,,made up\n");
+  const std::string log = tables.convert();
+  for (const char* why :
+       {"forward passes alone", "a compiler fused kernels", "no device profile is of this GPU", "an encoder and a decoder"})
+    CHECK(log.find(std::string("neusight: 1 rows left out: ") + why) != std::string::npos);
+  const auto l4 = tables.points("neusight-l4");
+  REQUIRE(l4.size() == 1);
+  CHECK(l4[0].measured.value().value() == doctest::Approx(0.010));
+  CHECK(setting(l4[0], "cluster.node.gpus.type") == "l4-24gb");
+  CHECK(setting(tables.points("neusight-a100-pcie").at(0), "model.head_transform") == "true");
+  const auto h100 = tables.points("neusight-h100");
+  REQUIRE(h100.size() == 2);
+  CHECK(h100[0].data == 4);
+  CHECK(h100[0].micro_batch == 2);
+  CHECK(setting(h100[0], "model.activation") == "relu");
+  CHECK(h100[1].pipeline == 4);
+  CHECK(h100[1].micro_batch == 8);
+  for (const auto& p : {l4[0], h100[0]}) (void)scenarios::load_scenario(measurements::scenario_of(p), {});
+}
+
 // The public tables lie beside the project where it is developed. Every point of half precision is a scenario that can be read.
 TEST_CASE("the public tables become points that can be read") {
   const fs::path data = SOURCE_DIRECTORY "/../shared/data/measured";
@@ -236,7 +276,8 @@ TEST_CASE("the public tables become points that can be read") {
   tables.convert(data);
   std::map<std::string, std::size_t> loaded;
   for (const std::string& group : tables.groups()) {
-    if (!group.ends_with("-bf16") && !group.starts_with("golden-") && !group.starts_with("simumax-")) continue;
+    if (!group.ends_with("-bf16") && !group.starts_with("golden-") && !group.starts_with("simumax-") && !group.starts_with("neusight-"))
+      continue;
     for (const measurements::Point& p : tables.points(group)) {
       if (p.precision == "fp8") continue;
       try {
@@ -250,4 +291,5 @@ TEST_CASE("the public tables become points that can be read") {
   CHECK(loaded["moezoo"] >= 3);
   CHECK(loaded["golden"] >= 300);
   CHECK(loaded["simumax"] >= 25);
+  CHECK(loaded["neusight"] >= 20);
 }
