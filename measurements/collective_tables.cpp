@@ -80,12 +80,16 @@ void read_own_collectives(const CsvTable& t, Measurements& into) {
   }
 }
 
-// NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective.
+// NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective. Nobody
+// says how its eight L40S are wired: two of them have a path of PCIe alone, four reach a quarter of its rate and eight a fifteenth.
 void read_aiconfigurator(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"},
-                                 {"b200_sxm", "dgx-b200"},      {"b300_sxm", "dgx-b300"}, {"gb200", "gb200-nvl72"}};
+                                 {"b200_sxm", "dgx-b200"},      {"b300_sxm", "dgx-b300"}, {"gb200", "gb200-nvl72"},
+                                 {"l40s", "pcie-l40s-4"}};
   CollectiveRows c(t, into);
   c.each(kPresets, in_column(t, "system"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    if (preset.starts_with("pcie") && c.required(row, "n_gpus") > 2)
+      return c.leave_out("its wires between more than two GPUs are not known");
     c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
   });
 }

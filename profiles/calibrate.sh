@@ -59,3 +59,8 @@ for gpu in v100-sxm2-16gb v100-sxm2-32gb v100-pcie-16gb; do
     "$data/neusight_test_bmm_fp32.csv"
   fit $gpu --rows-of v100-pcie-16gb "$data/neusight_test_elem_fp32.csv" "$data/neusight_test_ln_fp32.csv" "$data/neusight_test_softmax_fp32.csv"
 done
+
+fit l4-24gb --fresh --rows-of l4-24gb "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv" "$data/neusight_test_elem_fp32.csv" \
+  "$data/neusight_test_ln_fp32.csv" "$data/neusight_test_softmax_fp32.csv"
+fit t4-16gb --fresh --rows-of t4-16gb "$data/deepbench_train_raw.csv" "$data/neusight_test_linear_fp32.csv" "$data/neusight_test_bmm_fp32.csv" \
+  "$data/neusight_test_elem_fp32.csv" "$data/neusight_test_ln_fp32.csv" "$data/neusight_test_softmax_fp32.csv" "$data/neusight_conv_fp32.csv"

@@ -60,10 +60,13 @@ TEST_CASE("what cannot be true is refused with its line") {
 TEST_CASE("aiconfigurator: systems become presets, milliseconds seconds") {
   const Measurements m = read(
       "system,device,nccl_version,op,dtype,n_gpus,message_size_elements,bytes,latency_ms,source_dir\n"
-      "a100_sxm,X,2.27,alltoall,half,4,512,1024,0.0125,s\nl40s,X,2.27,all_gather,half,4,512,1024,0.0125,s\n");
-  REQUIRE(m.collectives.size() == 1);
+      "a100_sxm,X,2.27,alltoall,half,4,512,1024,0.0125,s\nl40,X,2.27,all_gather,half,4,512,1024,0.0125,s\n"
+      "l40s,X,2.27,all_gather,half,2,512,1024,0.0125,s\nl40s,X,2.27,all_gather,half,4,512,1024,0.0125,s\n");
+  REQUIRE(m.collectives.size() == 2);
   check_row(m.collectives[0], "dgx-a100-80gb", 1, 4, CollectiveKind::all_to_all, 1024, 12.5e-6);
-  CHECK(noted(m, "1 rows left out: no cluster preset for l40s"));
+  check_row(m.collectives[1], "pcie-l40s-4", 1, 2, CollectiveKind::all_gather, 1024, 12.5e-6);
+  CHECK(noted(m, "1 rows left out: no cluster preset for l40"));
+  CHECK(noted(m, "1 rows left out: its wires between more than two GPUs are not known"));
 }
 
 TEST_CASE("vTrain: one node, out of place") {

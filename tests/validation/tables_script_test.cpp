@@ -264,6 +264,36 @@ TEST_CASE("latencies of whole models become points") {
   for (const auto& p : {l4[0], h100[0]}) (void)scenarios::load_scenario(measurements::scenario_of(p), {});
 }
 
+// What a submission's scripts say of its plan, by the micro-batches that a row gives.
+TEST_CASE("MLPerf's LoRA becomes points") {
+  if (!has_python()) return;
+  Tables tables;
+  const std::string rest = ",1,1,1,,2,made up\n";
+  tables.add(
+      "mlperf_training_nvidia.csv",
+      "round,benchmark,system,platform,global_batch,seq_len,grad_accum,per_device_batch,n_runs_used,time_to_train_min_mean,ttt_min,ttt_max,"
+      "gpt3_iter_time_s_from_block_timestamps,median_logged_throughput_samples_per_s,source\n"
+      "v4.0,llama2_70b_lora,a,1xNVIDIA DGX H100,8,,4,,5" +
+          rest + "v4.0,llama2_70b_lora,a,8xNVIDIA DGX H100,8,,1,,5" + rest + "v4.1,llama2_70b_lora,a,8xNVIDIA DGX H100,8,,1,,5" + rest +
+          "v4.0,llama2_70b_lora,a,1xNVIDIA HGX H200,8,,2,,5" + rest + "v4.0,llama2_70b_lora,a,16xNVIDIA L40S,8,,1,,5" + rest +
+          "v4.0,bert,a,1xNVIDIA DGX H100,8,,1,,5" + rest);
+  CHECK(tables.convert().find("mlperf-training: 1 rows left out: no plan is given") != std::string::npos);
+  const auto h100 = tables.points("mlperf-lora-h100-fp8");
+  REQUIRE(h100.size() == 3);
+  CHECK(h100[0].measured.value().value() == doctest::Approx(4));
+  CHECK(h100[0].tensor == 4);
+  CHECK(h100[0].context == 1);
+  CHECK(setting(h100[0], "training.fp8_attention") == "true");
+  CHECK(h100[1].context == 2);
+  CHECK(setting(h100[1], "training.fp8_attention").empty());  // not yet with a sample in parts
+  CHECK(setting(h100[2], "training.fp8_attention") == "true");
+  CHECK(tables.points("mlperf-lora-h200-fp8").at(0).tensor == 2);
+  const auto l40s = tables.points("mlperf-lora-l40s-fp8").at(0);
+  CHECK(l40s.data == 8);
+  CHECK(setting(l40s, "training.framework.overlap_tensor").empty());
+  for (const auto& p : {h100[0], l40s}) (void)scenarios::load_scenario(measurements::scenario_of(p), {});
+}
+
 // The public tables lie beside the project where it is developed. Every point of half precision is a scenario that can be read.
 TEST_CASE("the public tables become points that can be read") {
   const fs::path data = SOURCE_DIRECTORY "/../shared/data/measured";

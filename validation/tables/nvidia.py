@@ -1,5 +1,7 @@
 """NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is
 Transformer Engine's with delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
+import re
+
 from .attention import FLASH_2
 from .machines import machine
 from .megatron_core import UNFUSED_LOSS, grid, merged, precision_of, recompute_modules
@@ -83,3 +85,40 @@ def mlperf(tables):
             "training.framework.overlap_tensor": True if tp > 1 else None, "measured_s": r["iter_time_s"], "source": r["source"]}))
 
     yield from tables.convert("mlperf_gpt3_175b_iteration_time.csv", "mlperf", one)
+
+
+def mlperf_lora(tables):
+    """MLPerf Training's LoRA on Llama 2 70B (mlperf_training_nvidia.csv), by the scripts of v4.0 (mlcommons/training_results_v4.0, NVIDIA/benchmarks/llama2_70b_lora/
+    implementations/nemo: config_common.sh, config_*.sh and conf/megatron_gpt_peft_tuning_config.yaml); those of v4.1 are not in public copies and are taken for the same.
+    Packed samples of 8192 tokens, of which attention sees the whole; adapters of rank 16 on attention; weights in fp8 whose transposed copies are not kept; attention in fp8, but on L40S, and
+    where a sample is split in v4.0, whose Transformer Engine 1.6 cannot (NVIDIA/TransformerEngine pull request 1114, in 1.10); the loss is not fused; tensor parallelism is overlapped but on L40S; the optimizer is not sharded. Tensor degree 4 but on GPUs of more memory, which the
+    number of micro-batches says; context parallelism has the rest."""
+
+    def one(k, r):
+        if r["benchmark"] != "llama2_70b_lora":
+            raise Unsaid("no plan is given")
+        found = re.fullmatch(r"(\d+)xNVIDIA (?:DGX |HGX )?(.*)", r["platform"])
+        if not found:
+            raise Unsaid("the platform does not say how many nodes there are")
+        nodes, chip = int(found.group(1)), found.group(2).lower()
+        where, n = lora_machine(chip, nodes)
+        batch, batches = number(r["global_batch"]), number(r["grad_accum"], 1)
+        replica = n * batches // batch
+        tp = min(replica, 4)
+        p = grid(model("Llama 2 70b"), n_gpus=n, tp=tp, pp=1, cp=replica // tp, micro_batch=1, global_batch=batch, seq=8192)
+        small = chip == "l40s"
+        in_fp8 = not small and (p["cp"] == 1 or r["round"] > "v4.0")
+        return point(**merged(p, where, fp8("fp8"), UNFUSED_LOSS, {
+            "id": f"mlperf-lora-{r['round']}-{n}-{k}", "group": f"mlperf-lora-{chip}-fp8", "sharding": "none", "model.lora": {"rank": 16, "on": ["qkv", "out"]},
+            "plan.weights": "fp8", "training.fp8_attention": True if in_fp8 else None, "training.framework.overlap_tensor": None if small else True,
+            "plan.activation_inputs": "fp8" if chip == "h200" else None, "measured_s": batch / float(r["median_logged_throughput_samples_per_s"]), "source": r["source"]}))
+
+    yield from tables.convert("mlperf_training_nvidia.csv", "mlperf-training", one)
+
+
+def lora_machine(chip, nodes):
+    """The columns of so many nodes of a chip, and their GPUs."""
+    if chip == "l40s":
+        # Four to a node on PCIe 4.0, two adapters of 400 Gb/s (NVIDIA/systems/l40s_n16_ngc24.04_nemo.json); here one, which PCIe holds to 256.
+        return {"cluster": "pcie-l40s-4", "nodes": nodes, "n_gpus": 4 * nodes, "cluster.links.ethernet.bandwidth": "50 GB/s"}, 4 * nodes
+    return machine(chip.upper(), 8 * nodes)[0], 8 * nodes
