@@ -60,8 +60,8 @@ class Diagnostics {
 };
 
 // The candidate that begins with `word` (3 letters or more), else the nearest by edit distance, two letters that are swapped being one
-// edit; empty if none is near (distance > 2 + length/4, or all letters would change). Of several, the one of least distance, the first of
-// equals. O(length of word x sum of the candidates' lengths).
+// edit, else the longest with which `word` begins (3 letters or more); empty if none is near (distance > 2 + length/4, or all letters would
+// change). Of several, the one of least distance, the first of equals. O(length of word x sum of the candidates' lengths).
 [[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 // 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.

@@ -59,6 +59,8 @@ TEST_CASE("the nearest name is found by edit distance") {
   const std::vector<std::string> shipped = {"dgx-h100", "dgx-a100-80gb", "dgx-a100-40gb-pcie", "unity", "uniap"};
   CHECK(nearest_name("dgx-a100", shipped) == "dgx-a100-80gb");  // a beginning is nearer than another name of its length
   CHECK(nearest_name("dgx-h10", shipped) == "dgx-h100");
+  CHECK(nearest_name("vocabulary", std::vector<std::string>{"voc", "causal", "vocab"}) == "vocab");
+  CHECK(nearest_name("nodez", std::vector<std::string>{"node", "nodes"}) == "node");  // of those at one distance the first
   CHECK(nearest_name("unipa", shipped) == "uniap");
   CHECK(nearest_name("un", shipped).empty());
   CHECK(suggest("nodez", kNames) == "did you mean \"nodes\"?");

@@ -74,7 +74,7 @@ double training_gflop_per_token(const Graph& g) {
 
 TEST_CASE("language models: published parameters") {
   // Totals of the safetensors on each model's page on the Hugging Face Hub; GPT-3 and the Nemotrons to the digits of their papers.
-  // Qwen3's and Mixtral's are exact. DeepSeek-V3: 671 B without its module of multi-token prediction, whose 11.6 B of its own stand apart
+  // Qwen3's, Mixtral's and Llama's are exact. DeepSeek-V3: 671 B without its module of multi-token prediction, whose 11.6 B of its own stand apart
   // (the Hub's 14 B count the embedding and the head once more).
   const auto parameters = [](const char* name) {
     const Graph g = builtin(name, 1);
@@ -83,11 +83,19 @@ TEST_CASE("language models: published parameters") {
   CHECK(parameters("llama3-8b") == 8'030'261'248);
   CHECK(parameters("llama3-70b") == 70'553'706'496);
   CHECK(parameters("llama3-405b") == 405'853'388'800);
+  CHECK(parameters("llama2-70b") == 68'976'648'192);
   CHECK(parameters("mixtral-8x7b") == 46'702'792'704);
+  CHECK(parameters("mixtral-8x22b") == 140'630'071'296);
   CHECK(parameters("qwen3-8b") == 8'190'735'360);
+  CHECK(parameters("qwen3-32b") == 32'762'123'264);
   CHECK(parameters("qwen3-30b-a3b") == 30'532'122'624);
   CHECK(parameters("qwen3-235b-a22b") == 235'093'634'560);
   CHECK(static_cast<double>(parameters("gpt-oss-120b")) == doctest::Approx(116.83e9).epsilon(1e-4));
+  CHECK(static_cast<double>(parameters("gpt-oss-20b")) == doctest::Approx(20.91e9).epsilon(1e-3));
+  CHECK(static_cast<double>(parameters("kimi-k2")) == doctest::Approx(1026e9).epsilon(1e-3));
+  // Llama 4's pages count the layers that read images, too: 109 B and 402 B.
+  CHECK(static_cast<double>(parameters("llama4-scout")) == doctest::Approx(108e9).epsilon(0.01));
+  CHECK(static_cast<double>(parameters("llama4-maverick")) == doctest::Approx(401e9).epsilon(0.01));
   CHECK(static_cast<double>(parameters("deepseek-v3")) == doctest::Approx(671.03e9).epsilon(1e-4));
   CHECK(static_cast<double>(parameters("gpt3-175b")) == doctest::Approx(174.6e9).epsilon(0.001));
   CHECK(static_cast<double>(parameters("nemotron4-15b")) == doctest::Approx(15.6e9).epsilon(0.005));

@@ -32,43 +32,85 @@ TransformerConfig llama3(std::string name, std::int64_t layers, std::int64_t hid
                      .sequence_length = 8192});
 }
 
-// Jiang et al., arXiv 2401.04088, table 1.
-TransformerConfig mixtral_8x7b() {
-  return llama_like({.name = "mixtral-8x7b",
-                     .layers = 32,
-                     .hidden = 4096,
-                     .heads = 32,
+// Touvron et al., arXiv 2307.09288.
+TransformerConfig llama2_70b() {
+  return llama_like({.name = "llama2-70b",
+                     .layers = 80,
+                     .hidden = 8192,
+                     .heads = 64,
                      .kv_heads = 8,
-                     .ffn = 14336,
+                     .ffn = 28672,
                      .vocab = 32000,
+                     .sequence_length = 4096});
+}
+
+// Llama 4: one shared expert, top 1 of experts in every layer or every other, chunks of 8192 tokens but in each fourth layer; no images.
+TransformerConfig llama4(std::string name, std::int64_t experts, std::int64_t every) {
+  return llama_like({.name = std::move(name),
+                     .layers = 48,
+                     .hidden = 5120,
+                     .heads = 40,
+                     .kv_heads = 8,
+                     .ffn = 16384,
+                     .head_dim = 128,
+                     .vocab = 202048,
+                     .sequence_length = 8192,
+                     .experts = experts,
+                     .top_k = 1,
+                     .expert_every = every,
+                     .expert_ffn = 8192,
+                     .shared_ffn = 8192,
+                     .sigmoid_router = true,
+                     .window = 8192,
+                     .global_every = 4,
+                     .chunked = true});
+}
+
+// Jiang et al., arXiv 2401.04088, table 1; 8x22B: its config.json.
+TransformerConfig mixtral(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t ffn,
+                          std::int64_t vocab) {
+  return llama_like({.name = std::move(name),
+                     .layers = layers,
+                     .hidden = hidden,
+                     .heads = heads,
+                     .kv_heads = 8,
+                     .ffn = ffn,
+                     .vocab = vocab,
                      .sequence_length = 4096,
                      .experts = 8,
                      .top_k = 2});
 }
 
-// arXiv 2412.19437, section 4.2: 61 layers, of which the first 3 are dense, and one module of multi-token prediction.
-TransformerConfig deepseek_v3() {
-  return llama_like({.name = "deepseek-v3",
+// DeepSeek-V3's kind of layer: latent attention, a shared expert beside those that a sigmoid chooses.
+TransformerConfig latent_experts(std::string name, std::int64_t heads, std::int64_t vocab, std::int64_t experts,
+                                 std::int64_t dense_layers) {
+  return llama_like({.name = std::move(name),
                      .layers = 61,
                      .hidden = 7168,
-                     .heads = 128,
+                     .heads = heads,
                      .ffn = 18432,
                      .head_dim = 128,
-                     .vocab = 129280,
+                     .vocab = vocab,
                      .sequence_length = 4096,
-                     .experts = 256,
+                     .experts = experts,
                      .top_k = 8,
                      .expert_ffn = 2048,
                      .shared_ffn = 2048,
-                     .dense_layers = 3,
+                     .dense_layers = dense_layers,
                      .sigmoid_router = true,
-                     .expert_groups = 8,
-                     .groups_per_token = 4,
                      .query_rank = 1536,
                      .kv_rank = 512,
                      .rope_dim = 64,
-                     .value_dim = 128,
-                     .mtp_layers = 1});
+                     .value_dim = 128});
+}
+
+// arXiv 2412.19437, section 4.2: 61 layers, of which the first 3 are dense, and one module of multi-token prediction.
+TransformerConfig deepseek_v3() {
+  TransformerConfig c = latent_experts("deepseek-v3", 128, 129280, 256, 3);
+  c.expert_groups = 8;
+  c.groups_per_token = 4;
+  c.mtp_layers = 1;
+  return c;
 }
 
 // Yang et al., arXiv 2505.09388, tables 1 and 2; heads of 128.
@@ -93,9 +135,9 @@ TransformerConfig qwen3_moe(TransformerConfig c) {
 
 // OpenAI, arXiv 2508.10925, section 2: every other layer sees 128 tokens, each head has a learned sink, all linear layers have biases. Its
 // clamp of the gates is left out.
-TransformerConfig gpt_oss_120b() {
-  TransformerConfig c = llama_like({.name = "gpt-oss-120b",
-                                    .layers = 36,
+TransformerConfig gpt_oss(std::string name, std::int64_t layers, std::int64_t experts) {
+  TransformerConfig c = llama_like({.name = std::move(name),
+                                    .layers = layers,
                                     .hidden = 2880,
                                     .heads = 64,
                                     .kv_heads = 8,
@@ -103,7 +145,7 @@ TransformerConfig gpt_oss_120b() {
                                     .head_dim = 64,
                                     .vocab = 201088,
                                     .sequence_length = 4096,
-                                    .experts = 128,
+                                    .experts = experts,
                                     .top_k = 4,
                                     .expert_biases = true,
                                     .sinks = true,
@@ -207,12 +249,19 @@ std::vector<TransformerConfig> language_models() {
           llama3("llama3-8b", 32, 4096, 32, 14336),
           llama3("llama3-70b", 80, 8192, 64, 28672),
           llama3("llama3-405b", 126, 16384, 128, 53248),
-          mixtral_8x7b(),
+          llama2_70b(),
+          llama4("llama4-scout", 16, 1),
+          llama4("llama4-maverick", 128, 2),
+          mixtral("mixtral-8x7b", 32, 4096, 32, 14336, 32000),
+          mixtral("mixtral-8x22b", 56, 6144, 48, 16384, 32768),
           deepseek_v3(),
+          latent_experts("kimi-k2", 64, 163840, 384, 1),
           qwen3("qwen3-8b", 36, 4096, 32, 8, 12288),
+          qwen3("qwen3-32b", 64, 5120, 64, 8, 25600),
           qwen3_moe(qwen3("qwen3-30b-a3b", 48, 2048, 32, 4, 768)),
           qwen3_moe(qwen3("qwen3-235b-a22b", 94, 4096, 64, 4, 1536)),
-          gpt_oss_120b(),
+          gpt_oss("gpt-oss-20b", 24, 32),
+          gpt_oss("gpt-oss-120b", 36, 128),
           nemotron4("nemotron4-15b", 32, 6144, 48, 24576),
           nemotron4("nemotron4-340b", 96, 18432, 96, 73728),
           nemotron_h_8b(),
