@@ -144,7 +144,8 @@ Assessment assess(std::vector<Item> items, std::optional<calibration::UnseenCove
     const auto& of_group = members[key];
     a.groups.push_back(assess_group(a.items, of_group));
     a.groups.back().formula = {mean_of(without_group, of_group), mean_of(without_machine, of_group), mean_of(without_family, of_group)};
-    a.groups.back().choices = choices_of(a.items, of_group);
+    a.groups.back().repeats = repeats_of(a.items, of_group);
+    a.groups.back().choices = choices_of(a.items, of_group, a.groups.back().repeats);
     if (!a.unseen || key.first != Subject::iteration) continue;
     a.groups.back().split_half = of_source(a.unseen->half, key.second);
     a.groups.back().leave_one_group_out = of_source(a.unseen->source, key.second);

@@ -45,11 +45,22 @@ struct Choices {
   double tau = 0;  // Kendall's, over pairs of plans of one question
   // The same over pairs that were measured over kRepeats apart; nullopt: there are none.
   std::optional<double> tau_apart;
+  // The same of a forecast that knows the true times, on average, if plans are measured once more; nullopt: nobody knows by how much runs
+  // of one plan scatter.
+  std::optional<double> tau_of_truth;
   double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
 };
 // What a plan that is measured again may differ by: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
 // bigscience_bloom_a100_topologies.csv). Plans that lie closer have no order to forecast.
 inline constexpr double kRepeats = 0.05;
+
+// Runs of plans that were measured before, by another release or on another day.
+struct Repeats {
+  std::size_t runs = 0;  // beyond the first of each plan
+  double scatter = 0;    // standard deviation of the logarithm of their times about each plan's mean
+};
+// With fewer the scatter is a guess.
+inline constexpr std::size_t kLeastRepeats = 4;
 
 struct GroupAssessment {
   Subject subject = Subject::iteration;
@@ -63,6 +74,7 @@ struct GroupAssessment {
   std::optional<double> leave_one_group_out;  // the same of intervals made without its group
   FormulaErrors formula;                      // of the points that have a forecast
   std::optional<Choices> choices;             // nullopt: no two plans answer the same question
+  std::optional<Repeats> repeats;             // nullopt: fewer than kLeastRepeats
   std::optional<double> interval_width;       // mean of (high - low) / predicted
   std::vector<std::size_t> worst;             // indices of items: failed ones first, then the largest errors; at most kWorst
 };

@@ -60,7 +60,9 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
   if (g.choices) {
     j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
     if (g.choices->tau_apart) j["choices"]["kendall_tau_apart"] = *g.choices->tau_apart;
+    if (g.choices->tau_of_truth) j["choices"]["kendall_tau_of_truth"] = *g.choices->tau_of_truth;
   }
+  if (g.repeats) j["repeats"] = {{"runs", g.repeats->runs}, {"scatter", g.repeats->scatter}};
   if (g.coverage) j["coverage"] = *g.coverage;
   if (g.split_half) j["coverage_unseen_half"] = *g.split_half;
   if (g.leave_one_group_out) j["coverage_unseen_group"] = *g.leave_one_group_out;

@@ -64,15 +64,18 @@ std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
 FigureTable comparison_table(const validation::Assessment& a) {
   FigureTable t{validation::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
-                 "tau of plans", "over 5 % apart", "regret"},
+                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter"},
                 {}};
   const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
+  const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
   for (const validation::GroupAssessment& g : a.groups) {
     if (!g.formula.group && !g.formula.machine && !g.formula.family) continue;
-    const auto& c = g.choices;
+    const validation::Choices c = g.choices.value_or(validation::Choices{});
+    const bool chooses = c.questions > 0;
     t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
-                      error(g.formula.family), c ? std::to_string(c->questions) : kNothing, c ? fmt::format("{:.3f}", c->tau) : kNothing,
-                      c && c->tau_apart ? fmt::format("{:.3f}", *c->tau_apart) : kNothing, c ? percent(c->regret) : kNothing});
+                      error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
+                      tau(c.tau_apart), tau(c.tau_of_truth), chooses ? percent(c.regret) : kNothing,
+                      g.repeats ? percent(g.repeats->scatter) : kNothing});
   }
   return t;
 }

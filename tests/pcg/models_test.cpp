@@ -74,8 +74,8 @@ double training_gflop_per_token(const Graph& g) {
 
 TEST_CASE("language models: published parameters") {
   // Totals of the safetensors on each model's page on the Hugging Face Hub; GPT-3 and the Nemotrons to the digits of their papers.
-  // Qwen3's, Mixtral's and Llama's are exact. DeepSeek-V3: 671 B without its module of multi-token prediction, whose 11.6 B of its own stand apart
-  // (the Hub's 14 B count the embedding and the head once more).
+  // Qwen3's, Mixtral's and Llama's are exact. DeepSeek-V3: 671 B without its module of multi-token prediction, whose 11.6 B of its own
+  // stand apart (the Hub's 14 B count the embedding and the head once more).
   const auto parameters = [](const char* name) {
     const Graph g = builtin(name, 1);
     return g.parameters() - g.auxiliary_parameters();

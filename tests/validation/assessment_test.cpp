@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace validation;
 
 namespace {
@@ -174,6 +176,27 @@ TEST_CASE("plans that a second measurement may swap have no order to forecast") 
   REQUIRE(a.groups[0].choices->tau_apart);
   CHECK(*a.groups[0].choices->tau_apart == 1);
   CHECK_FALSE(assess(close, std::nullopt, {}).groups[0].choices->tau_apart);
+}
+
+TEST_CASE("runs of one plan that scatter bound how well anybody can order plans") {
+  const auto of = [](const char* plan) { return facts_of(1, "x", "gpt", "p", plan); };
+  // Plan 1 took e and 1/e times 4 s, twice each, so that its logarithms lie 1 from their mean: a variance of 4 / 3 by three runs more. With
+  // plan 2, which ran twice and did not scatter, it is 4 / 4.
+  const double e = std::exp(1);
+  std::vector<Item> runs = {known("a", 4 * e, 5, of("1")), known("a", 4 * e, 5, of("1")), known("a", 4 / e, 5, of("1")),
+                            known("a", 4 / e, 5, of("1"))};
+  CHECK_FALSE(assess(runs, std::nullopt, {}).groups[0].repeats);  // three are too few
+  runs.push_back(known("a", 8, 7, of("2")));
+  runs.push_back(known("a", 8, 7, of("2")));
+  const Assessment a = assess(runs, std::nullopt, {});
+  REQUIRE(a.groups[0].repeats);
+  CHECK(a.groups[0].repeats->runs == 4);
+  CHECK(a.groups[0].repeats->scatter == doctest::Approx(1));
+  // Medians of 4 (e + 1 / e) / 2 s and 8 s; their means have variances of 1 / 4 and 1 / 2.
+  REQUIRE(a.groups[0].choices->tau_of_truth);
+  const double apart = std::log(8 / (2 * (e + 1 / e)));
+  CHECK(*a.groups[0].choices->tau_of_truth == doctest::Approx(std::erf(apart / std::sqrt(1.5))));
+  CHECK_FALSE(assess({known("a", 4, 5, of("1")), known("a", 8, 4, of("2"))}, std::nullopt, {}).groups[0].choices->tau_of_truth);
 }
 
 TEST_CASE("where forecasts are equal, the favourite is any of them") {
