@@ -195,6 +195,19 @@ TEST_CASE("in a cube mesh GPUs relay: five GPUs of a DGX-1V keep off the host") 
   CHECK(plan_collective(CollectiveKind::all_reduce, Bytes(S), devices(5), wires).estimate.value() > 2 * 0.8 * S / 15e9);
 }
 
+TEST_CASE("GPUs on PCIe reach what two L40S do, and a ring of four as much") {
+  // aiconfigurator's table (NCCL 2.27): 128 MiB gathered by two L40S in 3.48 ms, summed up in 6.72.
+  constexpr double kSize = 128 << 20;
+  const Cluster l40s = test::profiled("pcie-l40s-4", 1);
+  const auto seconds = [&](CollectiveKind kind, int ranks) {
+    return plan_collective(kind, Bytes(kSize), devices(ranks), l40s).estimate.value();
+  };
+  CHECK(seconds(CollectiveKind::all_gather, 2) == doctest::Approx(3.48e-3).epsilon(0.05));
+  CHECK(seconds(CollectiveKind::all_reduce, 2) == doctest::Approx(6.72e-3).epsilon(0.05));
+  // Three quarters of it over each wire in place of a half.
+  CHECK(seconds(CollectiveKind::all_gather, 4) == doctest::Approx(1.5 * seconds(CollectiveKind::all_gather, 2)).epsilon(0.05));
+}
+
 TEST_CASE("whole plans: folded as unfolded, and the bytes that are counted are those without a profile") {
   const auto section = [](const char* profile) { return fmt::format("{{preset: dgx-a100-80gb, nodes: 2, network_profile: {}}}", profile); };
   const Cluster with = test::cluster_of(section("a100-nvswitch")), without = test::cluster_of(section("none"));
