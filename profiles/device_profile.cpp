@@ -60,6 +60,7 @@ class ProfileReader {
     if (const auto* sustained = map.optional("sustained")) d.sustained = read_shares(*sustained, map.path_of("sustained"), 0.05, 1);
     if (const auto* spread = map.optional("sustained_spread"))
       d.sustained_spread = read_shares(*spread, map.path_of("sustained_spread"), 0, 0.1);
+    d.sustained_assumed = map.boolean("sustained_assumed").value_or(false);
     d.power = map.power("power").value_or(base::Watts(0));
     d.split_accumulation = map.number("split_accumulation", 1, 10).value_or(1);
     d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);

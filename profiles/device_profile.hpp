@@ -35,6 +35,7 @@ struct DeviceProfile {
   // Standard deviation of that share among GPUs of the type, as part of it: their clocks give way to different degrees, and a training goes
   // at the pace of the slowest. Of bf16, it serves precisions without one of their own. Empty: 0.
   std::map<pcg::Precision, double> sustained_spread;
+  bool sustained_assumed = false;  // no training on the device was measured: its shares are those of others
   // What the board may draw as it is sold; 0: the profile does not say.
   base::Watts power;
   // The part of its clock that tensor cores keep under a limit below that (limited); 1: none.

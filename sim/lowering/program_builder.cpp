@@ -96,10 +96,13 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   append_new(interned.device_sets(), program_.device_sets);
   append_new(interned.movements(), program_.movements);
   program_.kinds = prices.kinds();
-  for (const std::string& generation : prices.unsustained())
+  for (const auto& [generation, share] : prices.assumed_shares())
     add_note(base::NoteKind::assumption,
-             fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
-                         pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
+             share < 1
+                 ? fmt::format("products keep {:g} of their benchmark rate in training: an assumption, no training on {} was measured",
+                               share, generation)
+                 : fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
+                               pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
   for (const auto& [type, limit] : prices.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
     add_note(base::NoteKind::assumption,

@@ -47,7 +47,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
                       const Running& running) {
   const pcg::Precision precision = precision_of(kernel, running.precision);
   const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
-  KernelCost cost{alone.time, alone.basis, false};
+  KernelCost cost{alone.time, alone.basis, std::nullopt};
   if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
   const double peak = device.peak.at(precision).value();
   const std::string generation = generation_of(device);
@@ -63,7 +63,9 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   cost.time = cost.time / device.clock;
   if (const auto share = sustained_in(framework, device, precision, running)) cost.time = cost.time / *share;
-  else cost.unsustained = true;
+  if (!running.equal_tokens && !framework.sustained.contains(generation))
+    if (const auto share = profiles::sustained_share(device, precision); !share || device.sustained_assumed)
+      cost.assumed_share = share.value_or(1);
   return cost;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The time of one kernel in training: the device's time for the kernel alone, changed by what the framework does to it.
 
+#include <optional>
 #include <string>
 
 #include "profiles/device_profile.hpp"
@@ -19,7 +20,8 @@ struct Running {
 struct KernelCost {
   base::Seconds time;
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
-  bool unsustained = false;                           // a product keeps its benchmark rate, because no profile gives a share
+  // The share of its benchmark rate that a product keeps, where nobody measured it: another device's, or 1 for want of any.
+  std::optional<double> assumed_share;
 };
 
 // Returns: profiles::kernel_time, and

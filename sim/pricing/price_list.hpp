@@ -66,8 +66,8 @@ class PriceList {
 
   // The kinds of the kernels priced so far, by what their times rest on.
   [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
-  // GPU generations on which products priced so far keep their benchmark rate for want of a share, ascending.
-  [[nodiscard]] const std::set<std::string>& unsustained() const { return unsustained_; }
+  // GPU generations, ascending, and the shares of their benchmark rate that products priced so far keep there by assumption.
+  [[nodiscard]] const std::set<std::pair<std::string, double>>& assumed_shares() const { return assumed_shares_; }
   // Types of GPUs that are held to a power, by the name or file of their profile, with that power, ascending.
   [[nodiscard]] const std::set<std::pair<std::string, base::Watts>>& limits() const { return limits_; }
 
@@ -114,7 +114,7 @@ class PriceList {
   std::map<double, Price> gradient_norm_;  // by parameters
   std::uint32_t prices_ = 0;               // so far
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds_;
-  std::set<std::string> unsustained_;
+  std::set<std::pair<std::string, double>> assumed_shares_;
   std::set<std::pair<std::string, base::Watts>> limits_;
 };
 

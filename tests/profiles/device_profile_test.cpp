@@ -105,7 +105,10 @@ TEST_CASE("a product keeps the share of its own precision, else that of bf16") {
   CHECK(profiles::sustained_share(gb200, Precision::mxfp8) == 0.79);
   CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 0.85);
   CHECK(profiles::sustained_share(profiles::device_profile("h100-sxm-80gb"), Precision::fp8) == 0.85);
-  CHECK_FALSE(profiles::sustained_share(profiles::device_profile("l40s-48gb"), Precision::bf16));
+  CHECK_FALSE(profiles::sustained_share(profiles::device_profile("h20-sxm-96gb"), Precision::bf16));
+  const auto& l40s = profiles::device_profile("l40s-48gb");
+  CHECK(profiles::sustained_share(l40s, Precision::fp8) == 0.85);
+  CHECK(l40s.sustained_assumed);
 }
 
 TEST_CASE("what a device cannot train in") {

@@ -340,7 +340,8 @@ auto device_value(const Yaml& document) {
   const profiles::DeviceProfile d = profiles::load_device_profile(document);
   return std::make_tuple(d.name, d.vendor_name, d.memory, d.reserved, d.product_workspace, d.memory_bandwidth, d.peak, d.vector_peak,
                          d.launch_overhead, d.kernel_floor, d.overlap_slowdown, d.ceiling, d.sustained, d.sustained_spread,
-                         d.split_accumulation, d.transposes_fp8, d.power, d.compute, d.vector_compute, d.traffic, provenance_of(d));
+                         d.sustained_assumed, d.split_accumulation, d.transposes_fp8, d.power, d.compute, d.vector_compute, d.traffic,
+                         provenance_of(d));
 }
 
 std::vector<KeyReader> profile_readers() {
