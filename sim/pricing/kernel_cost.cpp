@@ -17,13 +17,18 @@ pcg::Precision precision_of(const pcg::Kernel& kernel, pcg::Precision training) 
 
 // A framework's own share is that of its rows, the slowest of their GPUs included. Operands whose rows are all alike flip few bits, so that
 // the chip stays below what makes its clock give way, and GPUs of a type do not differ (docs/decisions/0033-equal-tokens.md).
-std::optional<double> sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device,
-                                   pcg::Precision precision, const Running& running) {
-  if (running.equal_tokens) return 1;
+struct Sustained {
+  double share = 1;
+  std::optional<double> assumed;  // KernelCost::assumed_share
+};
+Sustained sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device, pcg::Precision precision,
+                       const Running& running) {
+  if (running.equal_tokens) return {};
   const auto own = framework.sustained.find(generation_of(device));
-  if (own != framework.sustained.end()) return own->second;
+  if (own != framework.sustained.end()) return {own->second, std::nullopt};
   const auto share = profiles::sustained_share(device, precision);
-  return share ? std::optional(*share * profiles::slowest_of(device, precision, running.gpus)) : std::nullopt;
+  if (!share) return {1, 1};
+  return {*share * profiles::slowest_of(device, precision, running.gpus), device.sustained_assumed ? share : std::nullopt};
 }
 
 std::optional<double> attention_in(const profiles::FrameworkProfile& framework, const std::string& generation, pcg::KernelKind pass) {
@@ -62,10 +67,9 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
   if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
   cost.time = cost.time / device.clock;
-  if (const auto share = sustained_in(framework, device, precision, running)) cost.time = cost.time / *share;
-  if (!running.equal_tokens && !framework.sustained.contains(generation))
-    if (const auto share = profiles::sustained_share(device, precision); !share || device.sustained_assumed)
-      cost.assumed_share = share.value_or(1);
+  const Sustained sustained = sustained_in(framework, device, precision, running);
+  cost.time = cost.time / sustained.share;
+  cost.assumed_share = sustained.assumed;
   return cost;
 }
 
