@@ -101,9 +101,9 @@ TEST_CASE("an unknown device names the nearest") {
 
 TEST_CASE("a product keeps the share of its own precision, else that of bf16") {
   const auto& gb200 = profiles::device_profile("gb200-186gb");
-  CHECK(profiles::sustained_share(gb200, Precision::fp16) == 0.73);
-  CHECK(profiles::sustained_share(gb200, Precision::mxfp8) == 0.79);
-  CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 0.85);
+  CHECK(profiles::sustained_share(gb200, Precision::fp16) == 0.81);
+  CHECK(profiles::sustained_share(gb200, Precision::mxfp8) == 0.76);
+  CHECK(profiles::sustained_share(gb200, Precision::nvfp4) == 0.82);
   CHECK(profiles::sustained_share(profiles::device_profile("h100-sxm-80gb"), Precision::fp8) == 0.85);
   CHECK_FALSE(profiles::sustained_share(profiles::device_profile("h20-sxm-96gb"), Precision::bf16));
   const auto& l40s = profiles::device_profile("l40s-48gb");

@@ -176,6 +176,26 @@ TEST_CASE("rows of published runs become points: seconds from tokens, machines a
   CHECK(setting(points[0], "training.framework.overlap_tensor") == "true");
 }
 
+// The script of Nemotron-4 340B runs graphs on GB200, and its tensor parallelism spans trays; Llama's degree of 4 stays in one.
+TEST_CASE("a row of DGX Cloud's benchmarks gets what its launch script asks for") {
+  if (!has_python()) return;
+  Tables tables;
+  const std::string source = "NVIDIA/dgxc-benchmarking@v25.05.05(c5c765f):README.md\n";
+  tables.add("published_multinode.csv",
+             kMultinode +
+                 "dgxc,GB200 NVL72,Nemotron4-340B,NeMo 2 (Megatron-Core),FP8,128,4,32,1,4096,8,,4,12,1,,,4,,96,,1.0,,,,,sourced,," +
+                 source + "dgxc,GB200 NVL72,Llama3.1-405B,NeMo 2 (Megatron-Core),FP8,128,4,64,1,8192,4,,8,8,2,,,2,,126,,1.0,,,,,sourced,," +
+                 source);
+  (void)tables.convert();
+  const auto points = tables.points("multinode-dgxc-gb200-fp8");
+  REQUIRE(points.size() == 2);
+  CHECK(setting(points[0], "training.framework.overlap_tensor") == "false");
+  CHECK(setting(points[0], "plan.cuda_graphs") == "true");
+  CHECK(setting(points[1], "training.framework.overlap_tensor") == "true");
+  CHECK(setting(points[1], "plan.cuda_graphs").empty());
+  for (const auto& point : points) CHECK(setting(point, "cluster.node.gpus.host_speed") == "0.55");
+}
+
 // The recipe of the row's own container counts, not one of another: its flags are settings. Stages of the layout Et*2|t*3|t*3|t*2mL have 2,
 // 3, 3 and 3 layers.
 TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
