@@ -1,4 +1,4 @@
-"""NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3. FP8 is
+"""NVIDIA's tables whose plan stands in the row: NeMo of 2024 on DGX H100, the MoE ModelZoo's Qwen3, and MLPerf Training's GPT-3 and LoRA on Llama 2. FP8 is
 Transformer Engine's with delayed scaling, the default of NeMo of 2024 and of MLPerf's submissions."""
 import re
 

@@ -44,7 +44,8 @@ TransformerConfig llama2_70b() {
                      .sequence_length = 4096});
 }
 
-// Llama 4: one shared expert, top 1 of experts in every layer or every other, chunks of 8192 tokens but in each fourth layer; no images.
+// Llama 4: one shared expert, top 1 of experts in every layer or every other, chunks of 8192 tokens but in each fourth layer. Without
+// images, and without Scout's norm of queries and keys, which has no weights.
 TransformerConfig llama4(std::string name, std::int64_t experts, std::int64_t every) {
   return llama_like({.name = std::move(name),
                      .layers = 48,
