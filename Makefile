@@ -6,7 +6,7 @@
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
-# make rules   generates and proves the substitutions that ship (substitutions/rule_files/at_hand.txt) anew
+# make rules   generates and proves the substitutions that ship (search/rules/rule_files/at_hand.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
@@ -69,9 +69,9 @@ fuzz:
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build
-	rm -rf build/accuracy && python3 validation/points_from_tables.py $(DATA) build/accuracy
-	cp validation/points/*.csv build/accuracy
-	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/accuracy/iterations.yaml
+	rm -rf build/accuracy && python3 tools/converters/points_from_tables.py $(DATA) build/accuracy
+	cp tools/converters/points/*.csv build/accuracy
+	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
@@ -81,11 +81,11 @@ package: build
 
 wheel: build
 	@cmake/require_packages.sh python3 binutils
-	python3 python/make_wheel.py build/foreshard build
+	python3 tools/python/make_wheel.py build/foreshard build
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build
-	build/foreshard rules generate --write-at-hand substitutions/rule_files/at_hand.txt
+	build/foreshard rules generate --write-at-hand search/rules/rule_files/at_hand.txt
 	cmake --build build -j $(JOBS)
 
 clean:

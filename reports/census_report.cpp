@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "substitutions/language/text.hpp"
+#include "search/rules/language/text.hpp"
 
 namespace reports {
 
 using nlohmann::ordered_json;
-using substitutions::Census;
-using substitutions::Match;
-using substitutions::Rule;
+using rules::Census;
+using rules::Match;
+using rules::Rule;
 
 namespace {
 
@@ -23,16 +23,16 @@ constexpr std::size_t kShownPlaces = 3;  // of a rule: enough to see where it oc
 
 std::vector<std::string> operators_of(const Match& m, const pcg::Pcg& graph) {
   std::vector<std::string> names;
-  for (const pcg::NodeId n : substitutions::place_of(m)) names.push_back(graph.node(n).name);
+  for (const pcg::NodeId n : rules::place_of(m)) names.push_back(graph.node(n).name);
   return names;
 }
 
 // "at a, b", a line for each of the first places.
-std::string places_text(const Census& c, const substitutions::RuleOccurrences& o, const pcg::Pcg& graph) {
+std::string places_text(const Census& c, const rules::RuleOccurrences& o, const pcg::Pcg& graph) {
   std::string text;
   std::set<std::vector<pcg::NodeId>> shown;
   for (std::size_t i = o.first; i < o.first + o.count && shown.size() < kShownPlaces; ++i)
-    if (shown.insert(substitutions::place_of(c.matches[i])).second)
+    if (shown.insert(rules::place_of(c.matches[i])).second)
       text += fmt::format("  {} {}\n", shown.size() == 1 ? "at" : "  ", fmt::join(operators_of(c.matches[i], graph), ", "));
   return text + (o.places > kShownPlaces ? fmt::format("     and {} more\n", o.places - kShownPlaces) : "");
 }
@@ -45,7 +45,7 @@ std::string_view kind_of_node(const pcg::PcgNode& n) {
 
 std::vector<std::string> variable_texts(const Rule& r) {
   std::vector<std::string> texts;
-  for (const substitutions::Variable& v : r.equation.variables()) texts.push_back(to_text(v));
+  for (const rules::Variable& v : r.equation.variables()) texts.push_back(to_text(v));
   return texts;
 }
 
@@ -65,7 +65,7 @@ ordered_json to_json(const Match& m, const Rule& r, const pcg::Pcg& graph) {
                  {"row", m.row},
                  {"degrees", std::move(degrees)},
                  {"sizes", std::move(sizes)}};
-  for (const substitutions::ConcatAsTwo& view : m.views)
+  for (const rules::ConcatAsTwo& view : m.views)
     j["concats"].push_back({{"operator", graph.node(m.nodes[view.at]).name}, {"begin", view.begin}, {"cut", view.cut}, {"end", view.end}});
   return j;
 }
@@ -74,7 +74,7 @@ ordered_json to_json(const Match& m, const Rule& r, const pcg::Pcg& graph) {
 
 std::string to_text(const Census& c, std::span<const Rule> rules, const pcg::Pcg& graph) {
   std::string text;
-  for (const substitutions::RuleOccurrences& o : c.rules) {
+  for (const rules::RuleOccurrences& o : c.rules) {
     const Rule& r = rules[o.rule];
     text += fmt::format("{} ({}): {}{}\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), counted(o.count, "occurrence"),
                         o.places == o.count ? "" : " at " + counted(o.places, "place"), to_text(r.source(), r.equation.variables()),
@@ -92,7 +92,7 @@ std::string to_text(const Census& c, std::span<const Rule> rules, const pcg::Pcg
 
 ordered_json to_json(const Census& c, std::span<const Rule> rules, const pcg::Pcg& graph) {
   ordered_json list = ordered_json::array(), untouched = ordered_json::array();
-  for (const substitutions::RuleOccurrences& o : c.rules) {
+  for (const rules::RuleOccurrences& o : c.rules) {
     const Rule& r = rules[o.rule];
     ordered_json occurrences = ordered_json::array();
     for (std::size_t i = o.first; i < o.first + o.count; ++i) occurrences.push_back(to_json(c.matches[i], r, graph));
@@ -117,9 +117,9 @@ ordered_json to_json(const Census& c, std::span<const Rule> rules, const pcg::Pc
           {"untouched", std::move(untouched)}};
 }
 
-ordered_json left_out_json(const substitutions::Selection& s) {
+ordered_json left_out_json(const rules::Selection& s) {
   ordered_json j = ordered_json::object();
-  for (std::size_t i = 1; i < s.count.size(); ++i) j[std::string(name_of(static_cast<substitutions::LeftOut>(i)))] = s.count[i];
+  for (std::size_t i = 1; i < s.count.size(); ++i) j[std::string(name_of(static_cast<rules::LeftOut>(i)))] = s.count[i];
   return j;
 }
 

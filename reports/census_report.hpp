@@ -5,19 +5,18 @@
 #include <span>
 #include <string>
 
-#include "substitutions/matching/census.hpp"
-#include "substitutions/selection/selection.hpp"
+#include "search/rules/matching/census.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace reports {
 
 // Returns each rule that occurs with the operators of its first places, most occurrences first; then the totals.
 // Requires: the census is of these rules and this graph.
-[[nodiscard]] std::string to_text(const substitutions::Census& c, std::span<const substitutions::Rule> rules, const pcg::Pcg& graph);
+[[nodiscard]] std::string to_text(const rules::Census& c, std::span<const rules::Rule> rules, const pcg::Pcg& graph);
 // Returns {"graph","rules":[{..,"count","places","occurrences":[..]}],"totals":{..},"untouched":[{"name","kind"}]}, all occurrences.
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Census& c, std::span<const substitutions::Rule> rules,
-                                             const pcg::Pcg& graph);
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::Census& c, std::span<const rules::Rule> rules, const pcg::Pcg& graph);
 
 // Returns {"layout": 5638, "never": 319, ..}: how many rules a selection left out, by reason.
-[[nodiscard]] nlohmann::ordered_json left_out_json(const substitutions::Selection& s);
+[[nodiscard]] nlohmann::ordered_json left_out_json(const rules::Selection& s);
 
 }  // namespace reports

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

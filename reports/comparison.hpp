@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

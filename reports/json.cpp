@@ -8,7 +8,7 @@
 #include "reports/comparison.hpp"
 #include "reports/json_numbers.hpp"
 #include "reports/why.hpp"
-#include "scenarios/run_notes.hpp"
+#include "scenarios/answer/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {

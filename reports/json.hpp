@@ -4,7 +4,7 @@
 #include <string>
 
 #include "reports/explanation.hpp"
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reports/layout/table.hpp"
-#include "scenarios/run_notes.hpp"
+#include "scenarios/answer/run_notes.hpp"
 
 namespace reports {
 namespace {

@@ -6,68 +6,66 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "substitutions/language/text.hpp"
-#include "substitutions/rule_files/side_conditions.hpp"
+#include "search/rules/language/text.hpp"
+#include "search/rules/rule_files/side_conditions.hpp"
 
 namespace reports {
 
 using nlohmann::ordered_json;
-using substitutions::Verdict;
+using rules::Verdict;
 
 namespace {
 
-std::int64_t count(const std::vector<substitutions::Proof>& proofs, Verdict v) {
-  return std::ranges::count(proofs, v, &substitutions::Proof::verdict);
-}
+std::int64_t count(const std::vector<rules::Proof>& proofs, Verdict v) { return std::ranges::count(proofs, v, &rules::Proof::verdict); }
 
-std::string joined_variables(const substitutions::Equation& e) {
+std::string joined_variables(const rules::Equation& e) {
   std::string text;
-  for (const substitutions::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + substitutions::to_text(v);
+  for (const rules::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + rules::to_text(v);
   return text;
 }
 
-ordered_json variables_json(const substitutions::Equation& e) {
+ordered_json variables_json(const rules::Equation& e) {
   ordered_json variables = ordered_json::array();
-  for (const substitutions::Variable& v : e.variables) variables.push_back(substitutions::to_text(v));
+  for (const rules::Variable& v : e.variables) variables.push_back(rules::to_text(v));
   return variables;
 }
-ordered_json to_json(const substitutions::Rule& r) {
+ordered_json to_json(const rules::Rule& r) {
   return {{"name", r.name},
           {"kind", name_of(kind_of(r.equation))},
           {"proved", true},
           {"variables", variables_json(r.equation)},
           {"source", to_text(r.source(), r.equation.variables())},
           {"target", to_text(r.target(), r.equation.variables())},
-          {"conditions", substitutions::side_conditions(r)},
+          {"conditions", rules::side_conditions(r)},
           {"axioms", r.axioms},
           {"proof_s", r.proof_s}};
 }
-std::string to_text(const substitutions::Rule& r) {
+std::string to_text(const rules::Rule& r) {
   std::string text =
       fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables()),
                   to_text(r.target(), r.equation.variables()), joined_variables(r.equation));
-  for (bool first = true; const std::string& c : substitutions::side_conditions(r)) {
+  for (bool first = true; const std::string& c : rules::side_conditions(r)) {
     text += fmt::format("  {} {}\n", first ? "where" : "     ", c);
     first = false;
   }
   return text;
 }
 // Requires: it is one of these axioms.
-std::string statement(const substitutions::Axioms& axioms, const std::string& name) {
-  const auto entry = std::ranges::find(axioms.entries, name, &substitutions::AxiomEntry::name);
+std::string statement(const rules::Axioms& axioms, const std::string& name) {
+  const auto entry = std::ranges::find(axioms.entries, name, &rules::AxiomEntry::name);
   return fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
 }
 
 }  // namespace
 
-ordered_json to_json(const std::vector<substitutions::Rule>& rules) {
+ordered_json to_json(const std::vector<rules::Rule>& rules) {
   ordered_json list = ordered_json::array();
-  for (const substitutions::Rule& r : rules) list.push_back(to_json(r));
+  for (const rules::Rule& r : rules) list.push_back(to_json(r));
   return {{"rules", std::move(list)}};
 }
-std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, AxiomDetail detail) {
+std::string to_text(const std::vector<rules::Rule>& rules, const rules::Axioms& axioms, AxiomDetail detail) {
   std::string text;
-  for (const substitutions::Rule& r : rules) {
+  for (const rules::Rule& r : rules) {
     text += to_text(r);
     if (detail == AxiomDetail::names) {
       text += fmt::format("  from {}; proved in {:.1f} ms\n", fmt::join(r.axioms, ", "), 1e3 * r.proof_s);
@@ -79,13 +77,13 @@ std::string to_text(const std::vector<substitutions::Rule>& rules, const substit
   return text;
 }
 
-ordered_json to_json(const substitutions::Generated& g) {
+ordered_json to_json(const rules::Generated& g) {
   ordered_json rules = ordered_json::array();
-  for (const substitutions::Rule& r : g.rules) rules.push_back(to_json(r));
+  for (const rules::Rule& r : g.rules) rules.push_back(to_json(r));
   ordered_json open = ordered_json::array();
-  for (const substitutions::Equation& e : g.unproved)
+  for (const rules::Equation& e : g.unproved)
     open.push_back({{"variables", variables_json(e)}, {"left", to_text(e.left, e.variables)}, {"right", to_text(e.right, e.variables)}});
-  const substitutions::GenerateStatistics& s = g.statistics;
+  const rules::GenerateStatistics& s = g.statistics;
   return {{"rules", std::move(rules)},
           {"unproved", s.unproved},
           {"open", std::move(open)},
@@ -100,13 +98,13 @@ ordered_json to_json(const substitutions::Generated& g) {
             {"enumerate_s", s.enumerate_s},
             {"prove_s", s.prove_s}}}};
 }
-std::string to_text(const substitutions::Generated& g) {
-  const substitutions::GenerateStatistics& s = g.statistics;
+std::string to_text(const rules::Generated& g) {
+  const rules::GenerateStatistics& s = g.statistics;
   std::array<std::int64_t, 3> kinds{};
-  for (const substitutions::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
+  for (const rules::Rule& r : g.rules) ++kinds[static_cast<std::size_t>(kind_of(r.equation))];
   // Equations that were neither proved nor refuted come first: they are what a reader must look at.
   std::string open;
-  for (const substitutions::Equation& e : g.unproved)
+  for (const rules::Equation& e : g.unproved)
     open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables),
                         joined_variables(e));
   return open + fmt::format(
@@ -116,7 +114,7 @@ std::string to_text(const substitutions::Generated& g) {
                     kinds[1], kinds[2], s.refuted, s.unproved);
 }
 
-ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {
+ordered_json to_json(const rules::RuleFile& file, const std::vector<rules::Proof>& proofs, const std::string& reason) {
   ordered_json failures = ordered_json::object();
   double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
@@ -134,7 +132,7 @@ ordered_json to_json(const substitutions::RuleFile& file, const std::vector<subs
           {"not_as_written_because", reason},
           {"proof_s", seconds}};
 }
-std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs, const std::string& reason) {
+std::string to_text(const rules::RuleFile& file, const std::vector<rules::Proof>& proofs, const std::string& reason) {
   std::string text;
   double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
@@ -150,12 +148,12 @@ std::string to_text(const substitutions::RuleFile& file, const std::vector<subst
                             count(proofs, Verdict::refuted), count(proofs, Verdict::open));
 }
 
-ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+ordered_json to_json(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
                      const std::vector<std::string>& redundant) {
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
-    const substitutions::AxiomEntry& e = axioms.entries[i];
-    const substitutions::Validation& v = validations[i];
+    const rules::AxiomEntry& e = axioms.entries[i];
+    const rules::Validation& v = validations[i];
     list.push_back({{"name", e.name},
                     {"statement", e.statement},
                     {"source", e.source},
@@ -169,13 +167,13 @@ ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<subs
   }
   return {{"axioms", std::move(list)}, {"hash", axioms.hash}, {"redundant", redundant}};
 }
-std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
                     const std::vector<std::string>& redundant) {
   std::string text;
   std::int64_t valid = 0, shapes = 0;
   for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
-    const substitutions::AxiomEntry& e = axioms.entries[i];
-    const substitutions::Validation& v = validations[i];
+    const rules::AxiomEntry& e = axioms.entries[i];
+    const rules::Validation& v = validations[i];
     valid += v.valid ? 1 : 0;
     shapes += v.shapes;
     text += fmt::format("{:<32} {}{}\n{:<32} {} {} shapes{}; {}\n", e.name, e.statement,
@@ -188,7 +186,7 @@ std::string to_text(const substitutions::Axioms& axioms, const std::vector<subst
   return text;
 }
 
-ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+ordered_json to_json(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results) {
   ordered_json implied = ordered_json::array(), refuted = ordered_json::array(), open = ordered_json::array();
   ordered_json counterexamples = ordered_json::object(), reasons = ordered_json::object(), proofs = ordered_json::object();
   for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -203,11 +201,11 @@ ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules, con
           {"open", std::move(open)},       {"counterexamples", std::move(counterexamples)},
           {"reasons", std::move(reasons)}, {"proofs", std::move(proofs)}};
 }
-std::string to_text(const std::vector<substitutions::PublishedRule>& rules, const std::vector<substitutions::Compared>& results) {
+std::string to_text(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results) {
   std::string text;
   std::array<int, 3> counts{};
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const substitutions::Compared& c = results[i];
+    const rules::Compared& c = results[i];
     ++counts[static_cast<std::size_t>(c.verdict)];
     const char* verdict = c.verdict == Verdict::proved ? "implied" : c.verdict == Verdict::refuted ? "refuted" : "open";
     text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict,

@@ -5,35 +5,32 @@
 #include <string>
 #include <vector>
 
-#include "substitutions/axioms/validate.hpp"
-#include "substitutions/generation/generate.hpp"
-#include "substitutions/published/compare.hpp"
-#include "substitutions/rule_files/rule_file.hpp"
+#include "search/rules/axioms/validate.hpp"
+#include "search/rules/generation/generate.hpp"
+#include "search/rules/published/compare.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 namespace reports {
 
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Generated& g);
-[[nodiscard]] std::string to_text(const substitutions::Generated& g);
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::Generated& g);
+[[nodiscard]] std::string to_text(const rules::Generated& g);
 
-// `reason`: substitutions::why_not_as_written() of the file.
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
+// `reason`: rules::why_not_as_written() of the file.
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::RuleFile& file, const std::vector<rules::Proof>& proofs,
                                              const std::string& reason);
-[[nodiscard]] std::string to_text(const substitutions::RuleFile& file, const std::vector<substitutions::Proof>& proofs,
-                                  const std::string& reason);
+[[nodiscard]] std::string to_text(const rules::RuleFile& file, const std::vector<rules::Proof>& proofs, const std::string& reason);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
                                              const std::vector<std::string>& redundant);
-[[nodiscard]] std::string to_text(const substitutions::Axioms& axioms, const std::vector<substitutions::Validation>& validations,
+[[nodiscard]] std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
                                   const std::vector<std::string>& redundant);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::PublishedRule>& rules,
-                                             const std::vector<substitutions::Compared>& results);
-[[nodiscard]] std::string to_text(const std::vector<substitutions::PublishedRule>& rules,
-                                  const std::vector<substitutions::Compared>& results);
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results);
+[[nodiscard]] std::string to_text(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<substitutions::Rule>& rules);
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::Rule>& rules);
 // Whether each axiom that a proof rests on stands there with its statement, or by its name alone.
 enum class AxiomDetail { names, statements };
-[[nodiscard]] std::string to_text(const std::vector<substitutions::Rule>& rules, const substitutions::Axioms& axioms, AxiomDetail detail);
+[[nodiscard]] std::string to_text(const std::vector<rules::Rule>& rules, const rules::Axioms& axioms, AxiomDetail detail);
 
 }  // namespace reports

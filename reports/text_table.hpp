@@ -8,7 +8,7 @@
 
 #include "reports/explanation.hpp"
 #include "reports/notes_text.hpp"
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

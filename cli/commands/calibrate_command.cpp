@@ -9,13 +9,13 @@
 #include "base/diagnostics.hpp"
 #include "base/files/used_files.hpp"
 #include "base/yaml/parse.hpp"
-#include "calibration/kernel_calibration.hpp"
-#include "calibration/text/profile_text.hpp"
 #include "cli/commands/calibrate_framework.hpp"
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
+#include "profiles/fit/kernel_calibration.hpp"
+#include "profiles/fit/profile_text.hpp"
 #include "profiles/kinds.hpp"
 #include "reports/calibration/device.hpp"
 
@@ -30,10 +30,10 @@ struct CalibrateFlags {
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 
-measurements::Measurements read_all(const std::vector<std::string>& files) {
-  measurements::Measurements all;
+measured::Measurements read_all(const std::vector<std::string>& files) {
+  measured::Measurements all;
   for (const std::string& file : files) {
-    const measurements::Measurements m = measurements::read_measurements(read_text(file), file);
+    const measured::Measurements m = measured::read_measurements(read_text(file), file);
     all.kernels.insert(all.kernels.end(), m.kernels.begin(), m.kernels.end());
     all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
     all.notes.insert(all.notes.end(), m.notes.begin(), m.notes.end());
@@ -75,14 +75,14 @@ int calibrate_device(const CalibrateFlags& f) {
   const std::string before = profile_text(f);
   profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
   if (f.fresh) device.fitted = {};
-  const measurements::Measurements rows = read_all(f.files), check = read_all(f.check_files);
+  const measured::Measurements rows = read_all(f.files), check = read_all(f.check_files);
   for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
-  const calibration::CalibrationConfig config{
+  const fit::CalibrationConfig config{
       .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};
-  const auto result = calibration::calibrate_kernels(device, rows.kernels, config);
+  const auto result = fit::calibrate_kernels(device, rows.kernels, config);
   profiles::DeviceProfile calibrated = device;
   calibrated.fitted = result.fitted;
-  const auto checks = calibration::compare_kernels(calibrated, check.kernels, config);
+  const auto checks = fit::compare_kernels(calibrated, check.kernels, config);
   if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") {
     print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
     if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
@@ -92,7 +92,7 @@ int calibrate_device(const CalibrateFlags& f) {
         {"foreshard", 1}, {"device", device.name}, {"fits", reports::fits_json(result.fits)}, {"checks", reports::fits_json(checks)}};
     write_text(f.json, j.dump(2) + "\n");
   }
-  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(before, result.fitted));
+  if (!f.output.empty()) write_text(f.output, fit::with_fitted(before, result.fitted));
   const bool any = std::ranges::any_of(result.fits, [](const auto& fit) { return fit.refusal.empty(); });
   return any ? kAnswered : kNo;
 }

@@ -8,12 +8,12 @@
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
-#include "calibration/framework_fit.hpp"
-#include "calibration/text/framework_text.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "reports/calibration/framework.hpp"
+#include "scenarios/confidence/framework_fit.hpp"
+#include "scenarios/confidence/framework_text.hpp"
 
 namespace cli {
 namespace {
@@ -38,10 +38,10 @@ Start start_of(const FrameworkCalibration& f) {
       {{}, "--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names)}});
 }
 
-std::vector<measurements::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
-  std::vector<measurements::Point> points;
+std::vector<measured::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
+  std::vector<measured::Point> points;
   for (const std::string& file : f.files)
-    for (measurements::Point& p : measurements::read_points(read_text(file), file))
+    for (measured::Point& p : measured::read_points(read_text(file), file))
       if (p.framework == framework && p.measured) points.push_back(std::move(p));
   return points;
 }
@@ -64,16 +64,16 @@ int calibrate_framework(const FrameworkCalibration& f) {
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
   const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
   base::ProgressLine line(f.verbosity);
-  calibration::FrameworkFitConfig config{
+  confidence::FrameworkFitConfig config{
       .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
   config.progress = [&line](int evaluation, double error) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
-  const calibration::FrameworkFit fit = calibration::fit_framework(profile, points_of(f, name), config);
+  const confidence::FrameworkFit fit = confidence::fit_framework(profile, points_of(f, name), config);
   if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
   if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
-  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit, command_line(f)));
-  return std::ranges::any_of(fit.constants, &calibration::FittedConstant::identifiable) ? kAnswered : kNo;
+  if (!f.output.empty()) write_text(f.output, confidence::with_fitted(start.text, fit, command_line(f)));
+  return std::ranges::any_of(fit.constants, &confidence::FittedConstant::identifiable) ? kAnswered : kNo;
 }
 
 }  // namespace cli

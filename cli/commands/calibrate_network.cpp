@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/yaml/parse.hpp"
-#include "calibration/network_fit.hpp"
-#include "calibration/text/network_text.hpp"
 #include "cli/commands/calibrate_network.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
+#include "profiles/fit/network_fit.hpp"
+#include "profiles/fit/network_text.hpp"
 #include "reports/calibration/network.hpp"
 
 namespace cli {
@@ -42,24 +42,24 @@ NetworkStart network_start_of(const NetworkFlags& f) {
   return there;
 }
 
-void answer(const NetworkFlags& f, const std::vector<calibration::NetworkResidual>& residuals) {
+void answer(const NetworkFlags& f, const std::vector<fit::NetworkResidual>& residuals) {
   if (f.verbosity == base::Verbosity::usual && f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
   if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
 }
 
 }  // namespace
 
-int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows) {
+int calibrate_network(const NetworkFlags& f, const measured::Measurements& rows) {
   const NetworkStart start = network_start_of(f);
   for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   if (f.compare_only) {
-    answer(f, calibration::compare_network(start.profile, rows.collectives));
+    answer(f, fit::compare_network(start.profile, rows.collectives));
     return kAnswered;
   }
-  const calibration::NetworkFit fit = calibration::fit_network(start.profile, rows.collectives);
+  const fit::NetworkFit fit = fit::fit_network(start.profile, rows.collectives);
   for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
   answer(f, fit.residuals);
-  if (!f.output.empty()) write_text(f.output, calibration::with_fitted(start.text, fit.profile));
+  if (!f.output.empty()) write_text(f.output, fit::with_fitted(start.text, fit.profile));
   return kAnswered;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/progress.hpp"
-#include "measurements/measurements.hpp"
+#include "profiles/measured/measurements.hpp"
 
 namespace cli {
 
@@ -15,6 +15,6 @@ struct NetworkFlags {
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 // Prints a table of residuals, unless it is to be quiet or standard output is for one of the others. Throws: base::InputError.
-int calibrate_network(const NetworkFlags& f, const measurements::Measurements& rows);
+int calibrate_network(const NetworkFlags& f, const measured::Measurements& rows);
 
 }  // namespace cli

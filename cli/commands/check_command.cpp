@@ -9,7 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "scenarios/check.hpp"
+#include "scenarios/answer/check.hpp"
 
 namespace cli {
 namespace {

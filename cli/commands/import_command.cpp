@@ -12,10 +12,10 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "cli/terminal/verbosity.hpp"
-#include "imports/import.hpp"
-#include "imports/to_measurements.hpp"
-#include "measurements/collective_tables.hpp"
-#include "measurements/kernel_tables.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "profiles/measured/collective_tables.hpp"
+#include "profiles/measured/kernel_tables.hpp"
 #include "reports/imports/import_report.hpp"
 #include "reports/imports/topology_report.hpp"
 #include "topology/imports/imports.hpp"
@@ -63,18 +63,18 @@ int write_topology(const topology::ImportedTopology& t, const ImportFlags& f) {
 }
 
 // Kernels and collectives have tables of their own; where a trace has both, the second goes beside the first.
-void write_measurements(const measurements::Measurements& m, const std::filesystem::path& output) {
+void write_measurements(const measured::Measurements& m, const std::filesystem::path& output) {
   const bool both = !m.kernels.empty() && !m.collectives.empty();
   std::filesystem::path second = output;
   if (both && output != "-") second.replace_filename(output.stem().string() + "-collectives" + output.extension().string());
   if (both) check_outputs({{"--output", second.string()}});  // not known before
-  if (!m.kernels.empty()) write_text(output, measurements::to_csv(m.kernels));
-  if (!m.collectives.empty()) write_text(second, measurements::to_csv(m.collectives));
+  if (!m.kernels.empty()) write_text(output, measured::to_csv(m.kernels));
+  if (!m.collectives.empty()) write_text(second, measured::to_csv(m.collectives));
 }
 
 int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
   if (!f.output.empty()) {
-    const measurements::Measurements m = imports::to_measurements(t, {.device = f.device, .cluster = f.cluster});
+    const measured::Measurements m = imports::to_measurements(t, {.device = f.device, .cluster = f.cluster});
     for (const std::string& note : m.notes) tell(fmt::format("note: {}\n", note));
     if (m.kernels.empty() && m.collectives.empty()) {
       tell(fmt::format("{}: nothing in it can be a measurement; no {} was written\n", f.file, f.output));

@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "scenarios/answer/result.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "scenarios/result.hpp"
 
 namespace cli {
 

@@ -21,20 +21,20 @@
 #include "pcg/plan/plan_read.hpp"
 #include "reports/census_report.hpp"
 #include "reports/rules_report.hpp"
-#include "substitutions/matching/census.hpp"
-#include "substitutions/proof/redundant_axioms.hpp"
-#include "substitutions/published/published_read.hpp"
-#include "substitutions/rule_files/at_hand_text.hpp"
-#include "substitutions/rule_files/load_rules.hpp"
-#include "substitutions/rule_files/rule_file_read.hpp"
-#include "substitutions/rule_files/rule_file_write.hpp"
-#include "substitutions/rule_files/rules_at_hand.hpp"
-#include "substitutions/selection/selection.hpp"
+#include "search/rules/matching/census.hpp"
+#include "search/rules/proof/redundant_axioms.hpp"
+#include "search/rules/published/published_read.hpp"
+#include "search/rules/rule_files/at_hand_text.hpp"
+#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace cli {
 namespace {
 
-using substitutions::Verdict;
+using rules::Verdict;
 
 struct RulesFlags {
   std::string file, name, model, plan, json, save, at_hand;
@@ -56,7 +56,7 @@ void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
 }
 
 void check_families(const std::vector<std::string>& families) {
-  const std::vector<std::string> known = substitutions::family_names();
+  const std::vector<std::string> known = rules::family_names();
   base::Diagnostics sink;
   for (const std::string& f : families)
     if (std::ranges::find(known, f) == known.end())
@@ -66,8 +66,8 @@ void check_families(const std::vector<std::string>& families) {
 
 // Tries a few shapes of each axiom, because a proof from a false axiom is worth nothing.
 bool axioms_hold(const RulesFlags& f) {
-  const substitutions::Axioms& axioms = substitutions::axioms();
-  const std::vector<substitutions::Validation> validations = validate_all(axioms, 1, f.processes);
+  const rules::Axioms& axioms = rules::axioms();
+  const std::vector<rules::Validation> validations = validate_all(axioms, 1, f.processes);
   bool hold = true;
   for (std::size_t i = 0; i < validations.size(); ++i) {
     if (validations[i].valid) continue;
@@ -78,51 +78,51 @@ bool axioms_hold(const RulesFlags& f) {
 }
 
 // Nullopt: an axiom is false, and has been named.
-std::optional<substitutions::Generated> generated(const RulesFlags& f) {
+std::optional<rules::Generated> generated(const RulesFlags& f) {
   check_families(f.families);
   base::ProgressLine line(f.verbosity);
   line.show("axioms at a few shapes");
   if (!axioms_hold(f)) return std::nullopt;
-  return substitutions::generate({.operators = f.operators.value_or(substitutions::GenerateConfig{}.operators),
-                                  .processes = f.processes,
-                                  .families = f.families,
-                                  .progress = [&](const std::string& text) { line.show(text); }});
+  return rules::generate({.operators = f.operators.value_or(rules::GenerateConfig{}.operators),
+                          .processes = f.processes,
+                          .families = f.families,
+                          .progress = [&](const std::string& text) { line.show(text); }});
 }
 
 int generate(const RulesFlags& f) {
-  const std::optional<substitutions::Generated> g = generated(f);
+  const std::optional<rules::Generated> g = generated(f);
   if (!g) return kNo;
-  if (!f.save.empty()) write_text(f.save, substitutions::to_text(g->rules, substitutions::axioms()));
-  if (!f.at_hand.empty()) write_text(f.at_hand, substitutions::at_hand_text(g->rules, substitutions::axioms()));
+  if (!f.save.empty()) write_text(f.save, rules::to_text(g->rules, rules::axioms()));
+  if (!f.at_hand.empty()) write_text(f.at_hand, rules::at_hand_text(g->rules, rules::axioms()));
   write_json(f, reports::to_json(*g));
   print_text(f, [&] { return reports::to_text(*g); });
   return kAnswered;
 }
 
 int verify(const RulesFlags& f) {
-  const substitutions::RuleFile file = substitutions::read_rules(f.file);
-  std::vector<substitutions::Proof> proofs;
+  const rules::RuleFile file = rules::read_rules(f.file);
+  std::vector<rules::Proof> proofs;
   {
     base::ProgressLine line(f.verbosity);
-    proofs = substitutions::verify(file, substitutions::axioms(), f.processes,
-                                   [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
+    proofs = rules::verify(file, rules::axioms(), f.processes,
+                           [&](std::size_t done) { line.show(fmt::format("{} of {} proofs", done, file.rules.size())); });
   }
-  const std::string reason = substitutions::why_not_as_written(file, substitutions::axioms());
+  const std::string reason = rules::why_not_as_written(file, rules::axioms());
   write_json(f, reports::to_json(file, proofs, reason));
   print_text(f, [&] { return reports::to_text(file, proofs, reason); });
   return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
 }
 
 int show_axioms(const RulesFlags& f) {
-  const substitutions::Axioms& axioms = substitutions::axioms();
-  std::vector<substitutions::Validation> validations;
+  const rules::Axioms& axioms = rules::axioms();
+  std::vector<rules::Validation> validations;
   std::vector<std::string> redundant;
   {
     base::ProgressLine line(f.verbosity);
     line.show(fmt::format("{} axioms at small shapes", axioms.entries.size()));
-    validations = validate_all(axioms, f.every_size ? substitutions::kEverySize : 0, f.processes);
+    validations = validate_all(axioms, f.every_size ? rules::kEverySize : 0, f.processes);
     line.show("axioms that follow from others");
-    redundant = substitutions::redundant(axioms);
+    redundant = rules::redundant(axioms);
   }
   write_json(f, reports::to_json(axioms, validations, redundant));
   print_text(f, [&] { return reports::to_text(axioms, validations, redundant); });
@@ -130,13 +130,13 @@ int show_axioms(const RulesFlags& f) {
 }
 
 int compare(const RulesFlags& f) {
-  const std::vector<substitutions::PublishedRule> rules = substitutions::read_published(f.file);
-  substitutions::Prover prover(substitutions::axioms(), {});
-  std::vector<substitutions::Compared> results;
+  const std::vector<rules::PublishedRule> rules = rules::read_published(f.file);
+  rules::Prover prover(rules::axioms(), {});
+  std::vector<rules::Compared> results;
   {
     base::ProgressLine line(f.verbosity);
-    for (const substitutions::PublishedRule& r : rules) {
-      results.push_back(substitutions::compare(r, prover));
+    for (const rules::PublishedRule& r : rules) {
+      results.push_back(rules::compare(r, prover));
       line.show(fmt::format("{} of {} rules", results.size(), rules.size()));
     }
   }
@@ -145,18 +145,18 @@ int compare(const RulesFlags& f) {
   return kAnswered;
 }
 
-std::vector<substitutions::Rule> loaded(const RulesFlags& f) {
-  substitutions::RuleFile file = substitutions::read_rules(f.file);
+std::vector<rules::Rule> loaded(const RulesFlags& f) {
+  rules::RuleFile file = rules::read_rules(f.file);
   const std::size_t count = file.rules.size();
   base::ProgressLine line(f.verbosity);
-  return substitutions::load_rules(std::move(file), f.processes,
-                                   [&](std::size_t done) { line.show(fmt::format("{} of {} rules proved", done, count)); });
+  return rules::load_rules(std::move(file), f.processes,
+                           [&](std::size_t done) { line.show(fmt::format("{} of {} rules proved", done, count)); });
 }
 
 int show(const RulesFlags& f) {
-  std::vector<substitutions::Rule> rules = loaded(f);
+  std::vector<rules::Rule> rules = loaded(f);
   std::vector<std::string> names;
-  for (const substitutions::Rule& r : rules) names.push_back(r.name);
+  for (const rules::Rule& r : rules) names.push_back(r.name);
   if (!f.name.empty() && std::ranges::find(names, f.name) == names.end()) {
     const std::string nearest = base::nearest_name(f.name, names);
     base::Diagnostics sink;
@@ -167,7 +167,7 @@ int show(const RulesFlags& f) {
   if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
   write_json(f, reports::to_json(rules));
   const auto detail = f.name.empty() ? reports::AxiomDetail::names : reports::AxiomDetail::statements;
-  print_text(f, [&] { return reports::to_text(rules, substitutions::axioms(), detail); });
+  print_text(f, [&] { return reports::to_text(rules, rules::axioms(), detail); });
   return kAnswered;
 }
 
@@ -182,21 +182,21 @@ pcg::Pcg graph_of(const RulesFlags& f) {
 
 int match(const RulesFlags& f) {
   const pcg::Pcg graph = graph_of(f);
-  std::vector<substitutions::Rule> made;  // where those at hand are not meant
+  std::vector<rules::Rule> made;  // where those at hand are not meant
   if (!f.file.empty()) {
     made = loaded(f);
   } else if (f.operators || !f.families.empty()) {
-    std::optional<substitutions::Generated> g = generated(f);
+    std::optional<rules::Generated> g = generated(f);
     if (!g) return kNo;
     made = std::move(g->rules);
   }
   const bool at_hand = f.file.empty() && !f.operators && f.families.empty();
-  const std::vector<substitutions::Rule>& rules = at_hand ? substitutions::rules_at_hand() : made;
-  const substitutions::Selection wanted = !f.search ? substitutions::Selection()
-                                          : at_hand ? substitutions::algebraic_rules_at_hand()
-                                                    : select(rules, substitutions::Wanted::algebra);
-  const std::vector<substitutions::Rule>& asked = f.search ? wanted.rules : rules;
-  const substitutions::Census census = substitutions::census(asked, graph);
+  const std::vector<rules::Rule>& rules = at_hand ? rules::rules_at_hand() : made;
+  const rules::Selection wanted = !f.search ? rules::Selection()
+                                  : at_hand ? rules::algebraic_rules_at_hand()
+                                            : select(rules, rules::Wanted::algebra);
+  const std::vector<rules::Rule>& asked = f.search ? wanted.rules : rules;
+  const rules::Census census = rules::census(asked, graph);
   if (!f.json.empty()) {
     nlohmann::ordered_json j = reports::to_json(census, asked, graph);
     if (f.search) j["left_out"] = reports::left_out_json(wanted);
@@ -226,10 +226,10 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
 
 // Returns the options that say which rules are generated.
 std::array<CLI::Option*, 2> add_generation(CLI::App& c, const Flags& f) {
-  return {c.add_option("--operators", f->operators, "Of each side, at most; default 3, 4 is slow")->check(CLI::Range(1, 4)),
-          c.add_option("--families", f->families,
-                       fmt::format("Only these families of operators: {}", fmt::join(substitutions::family_names(), ", ")))
-              ->delimiter(',')};
+  return {
+      c.add_option("--operators", f->operators, "Of each side, at most; default 3, 4 is slow")->check(CLI::Range(1, 4)),
+      c.add_option("--families", f->families, fmt::format("Only these families of operators: {}", fmt::join(rules::family_names(), ", ")))
+          ->delimiter(',')};
 }
 
 }  // namespace

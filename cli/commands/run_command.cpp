@@ -21,7 +21,7 @@
 #include "reports/html/page.hpp"
 #include "reports/json.hpp"
 #include "reports/text_table.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 
 namespace cli {
 namespace {

@@ -28,8 +28,8 @@
 #include "reports/show/planners.hpp"
 #include "reports/show/shipped.hpp"
 #include "search/explanation/plan_comparison.hpp"
-#include "substitutions/rule_files/load_rules.hpp"
-#include "substitutions/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/rule_files/rule_file_write.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"
@@ -98,11 +98,10 @@ std::string show_plan(const ShowFlags& f) {
 
 std::string show_rules(const ShowFlags& f) {
   if (f.dot) throw base::InputError(std::vector<base::Diagnostic>{{{}, "--dot", "rules are not drawn", "without it they are text"}});
-  const std::vector<substitutions::Rule> rules =
-      substitutions::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  const std::vector<rules::Rule> rules = rules::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   if (f.json) return reports::to_json(rules).dump(1) + "\n";
-  if (f.yaml) return substitutions::to_text(rules, substitutions::axioms());
-  return reports::to_text(rules, substitutions::axioms(), reports::AxiomDetail::names);
+  if (f.yaml) return rules::to_text(rules, rules::axioms());
+  return reports::to_text(rules, rules::axioms(), reports::AxiomDetail::names);
 }
 
 // What ships of a kind, where the argument is left out.

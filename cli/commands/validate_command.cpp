@@ -13,8 +13,8 @@
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
 #include "reports/validation/text.hpp"
-#include "scenarios/accuracy/interval_file.hpp"
-#include "validation/validate.hpp"
+#include "scenarios/confidence/validate.hpp"
+#include "scenarios/intervals/interval_file.hpp"
 
 namespace cli {
 namespace {
@@ -32,21 +32,21 @@ struct ValidateFlags {
   throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
 }
 
-validation::Assessment assess(const ValidateFlags& f, std::vector<calibration::Residual>& residuals) {
-  const std::vector<validation::Table> tables = [&] {
-    std::vector<validation::Table> read;
-    for (const std::string& file : f.data) read.push_back(validation::read_table(read_text(file), file));
+confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Residual>& residuals) {
+  const std::vector<confidence::Table> tables = [&] {
+    std::vector<confidence::Table> read;
+    for (const std::string& file : f.data) read.push_back(confidence::read_table(read_text(file), file));
     return read;
   }();
   base::ProgressLine line(f.verbosity);
-  validation::ValidationOptions options;
+  confidence::ValidationOptions options;
   options.jobs = f.jobs;
   options.progress = [&](std::string_view text) { line.show(text); };
-  validation::Validation v = validation::validate(tables, options);
+  confidence::Validation v = confidence::validate(tables, options);
   residuals = std::move(v.residuals);
-  std::optional<calibration::UnseenCoverage> unseen;
-  if (!residuals.empty()) unseen = calibration::unseen_coverage(residuals, kSeed);
-  return validation::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
+  std::optional<confidence::UnseenCoverage> unseen;
+  if (!residuals.empty()) unseen = confidence::unseen_coverage(residuals, kSeed);
+  return confidence::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
 }
 
 std::string with_tables(const ValidateFlags& f, const std::string& tables) {
@@ -54,21 +54,20 @@ std::string with_tables(const ValidateFlags& f, const std::string& tables) {
 }
 
 int validate(const ValidateFlags& f) {
-  std::vector<validation::Limit> limits;
-  for (const std::string& text : f.limits) limits.push_back(validation::read_limit(text));
+  std::vector<confidence::Limit> limits;
+  for (const std::string& text : f.limits) limits.push_back(confidence::read_limit(text));
   check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
   if (!f.report.empty() && !reports::has_report_page()) refuse_option("--report", reports::no_report_page_text());
   if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
-  std::vector<calibration::Residual> residuals;
-  const validation::Assessment a = assess(f, residuals);
-  const std::vector<std::string> misses = validation::missed(a, limits);
+  std::vector<confidence::Residual> residuals;
+  const confidence::Assessment a = assess(f, residuals);
+  const std::vector<std::string> misses = confidence::missed(a, limits);
   if (!f.json.empty()) write_text(f.json, reports::json_report(a));
   if (!f.report.empty()) write_text(f.report, reports::validation_page(a));
   if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) refuse_option("--write-intervals", "no point has a forecast, so there are no residuals");
-    write_text(f.write_intervals,
-               scenarios::write_intervals(calibration::fit_intervals(residuals), "foreshard validate --write-intervals"));
+    write_text(f.write_intervals, scenarios::write_intervals(confidence::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
   if (f.verbosity == base::Verbosity::usual && !taken) print(reports::text_report(a));

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 
 namespace cli {
 

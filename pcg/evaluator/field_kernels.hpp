@@ -1,6 +1,6 @@
 #pragma once
 // The arithmetic of operators over the field, on row-major elements. The evaluator of graphs and shards uses these kernels, and so do the
-// values of terms in rules (substitutions/meaning). Functions that are not arithmetic (softmax, norms, activations) are not here, but for
+// values of terms in rules (search/rules/meaning). Functions that are not arithmetic (softmax, norms, activations) are not here, but for
 // the stand-in of max-pooling: each user has its own stand-ins for them, because rules assume less of them than graphs compute.
 
 #include <cstdint>

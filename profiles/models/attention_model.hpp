@@ -1,7 +1,7 @@
 #pragma once
 // The time of fused attention on a GPU, one pass of it: FlashAttention's and cuDNN's kernels give each block of threads some queries of one
 // head, which it takes through the keys that they meet. For chips of which whole kernels of attention were measured in both passes;
-// elsewhere attention is a product (profiles/models/product_model.hpp). Fitted by calibration/attention_fit.
+// elsewhere attention is a product (profiles/models/product_model.hpp). Fitted by profiles/fit/attention_fit.
 
 #include <array>
 #include <string_view>

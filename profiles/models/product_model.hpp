@@ -3,7 +3,7 @@
 // tiles after another, a long inner dimension may be split over several multiprocessors, and memory must keep up. The library is taken to
 // choose the fastest of a few tile shapes and splits. Matmuls, convolutions (implicit matmuls) and fused attention (its second product,
 // with the FLOPs of all of them) are products. The parameters are shares of what the data sheet promises, so that they carry over to a
-// sister device with other peaks. They are fitted by calibration/.
+// sister device with other peaks. They are fitted by profiles/fit/.
 
 #include <array>
 #include <cstdint>

@@ -9,28 +9,28 @@
 namespace reports {
 namespace {
 
-std::string precision_of(const calibration::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
+std::string precision_of(const fit::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
 // A line over the whole width below its row: the shape of a kernel is too long for a column.
-std::string worst_text(const calibration::RowError& w) {
+std::string worst_text(const fit::RowError& w) {
   return fmt::format("    {:<44} measured {:>9}, predicted {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
                      base::to_text(base::Seconds(w.predicted_s)), w.source);
 }
 
-void add_fit(Table& table, const calibration::KernelFit& f) {
+void add_fit(Table& table, const fit::KernelFit& f) {
   const profiles::Provenance& p = f.provenance;
   const std::string kind(pcg::to_text(f.kind)), rows = std::to_string(p.rows), left_out = std::to_string(f.left_out);
   if (!f.refusal.empty()) return table.heading(fmt::format("{}  {}  not fitted: {}", kind, precision_of(f), f.refusal));
   table.row({kind, precision_of(f), rows, left_out, percent(p.error), std::to_string(p.held_out_rows), percent(p.held_out_error),
              fmt::format("{:+.1f} %", 100 * f.held_out_bias), percent(p.held_out_p90)});
-  for (const calibration::RowError& w : f.worst) table.heading(worst_text(w));
+  for (const fit::RowError& w : f.worst) table.heading(worst_text(w));
 }
 
-nlohmann::ordered_json to_json(const calibration::RowError& w) {
+nlohmann::ordered_json to_json(const fit::RowError& w) {
   return {{"what", w.what}, {"source", w.source}, {"measured_s", w.measured_s}, {"predicted_s", w.predicted_s}};
 }
 
-nlohmann::ordered_json to_json(const calibration::KernelFit& f) {
+nlohmann::ordered_json to_json(const fit::KernelFit& f) {
   const profiles::Provenance& p = f.provenance;
   nlohmann::ordered_json j = {{"kind", pcg::to_text(f.kind)},
                               {"precision", precision_of(f)},
@@ -45,13 +45,13 @@ nlohmann::ordered_json to_json(const calibration::KernelFit& f) {
                               {"held_out_bias", f.held_out_bias},
                               {"refusal", f.refusal},
                               {"worst", nlohmann::ordered_json::array()}};
-  for (const calibration::RowError& w : f.worst) j["worst"].push_back(to_json(w));
+  for (const fit::RowError& w : f.worst) j["worst"].push_back(to_json(w));
   return j;
 }
 
 }  // namespace
 
-std::string fits_text(std::span<const calibration::KernelFit> fits) {
+std::string fits_text(std::span<const fit::KernelFit> fits) {
   Table table({{"kind"},
                {"precision"},
                {"rows", Align::right},
@@ -61,13 +61,13 @@ std::string fits_text(std::span<const calibration::KernelFit> fits) {
                {"error", Align::right},
                {"bias", Align::right},
                {"9 in 10", Align::right}});
-  for (const calibration::KernelFit& f : fits) add_fit(table, f);
+  for (const fit::KernelFit& f : fits) add_fit(table, f);
   return table.text();
 }
 
-nlohmann::ordered_json fits_json(std::span<const calibration::KernelFit> fits) {
+nlohmann::ordered_json fits_json(std::span<const fit::KernelFit> fits) {
   auto list = nlohmann::ordered_json::array();
-  for (const calibration::KernelFit& f : fits) list.push_back(to_json(f));
+  for (const fit::KernelFit& f : fits) list.push_back(to_json(f));
   return list;
 }
 

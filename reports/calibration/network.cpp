@@ -12,7 +12,7 @@
 namespace reports {
 namespace {
 
-using calibration::NetworkResidual;
+using fit::NetworkResidual;
 
 // "nccl.csv" of "data/nccl.csv:12".
 std::string table_of(const std::string& source) {
@@ -43,7 +43,7 @@ class Errors {
 class Sums {
  public:
   void see(const NetworkResidual& r) {
-    if (r.row->bytes < calibration::kShortMessage) return short_.see(r.error());
+    if (r.row->bytes < fit::kShortMessage) return short_.see(r.error());
     all_.see(r.error());
     if (r.held_out) held_out_.see(r.error());
   }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/run_notes.hpp"
+#include "scenarios/answer/run_notes.hpp"
 
 namespace reports {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

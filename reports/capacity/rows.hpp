@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

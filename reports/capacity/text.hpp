@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 

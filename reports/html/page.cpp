@@ -89,13 +89,13 @@ std::string no_report_page_text() {
 }
 
 std::string scenario_page_data(std::span<const ReportedScenario> scenarios) { return for_script(page_data(scenarios)); }
-std::string validation_page_data(const validation::Assessment& a) { return for_script({{"validation", Json::parse(json_report(a))}}); }
+std::string validation_page_data(const confidence::Assessment& a) { return for_script({{"validation", Json::parse(json_report(a))}}); }
 
 std::string scenario_page(std::span<const ReportedScenario> scenarios) {
   return page(title_of(scenarios), plain_table(scenarios), scenario_page_data(scenarios));
 }
 
-std::string validation_page(const validation::Assessment& a) {
+std::string validation_page(const confidence::Assessment& a) {
   return page("Predicted against measured - Foreshard",
               "<p>This page draws with a script. validate --tables writes its tables as text.</p>", validation_page_data(a));
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reports/html/page_data.hpp"
-#include "validation/assessment.hpp"
+#include "scenarios/confidence/assessment.hpp"
 
 namespace reports {
 
@@ -18,10 +18,10 @@ namespace reports {
 // Return the page with its data. It holds a plain table, too, for readers that run no script. Size: below kMostPageBytes for scenarios;
 // about 300 bytes a point for a validation. Requires: has_report_page().
 [[nodiscard]] std::string scenario_page(std::span<const ReportedScenario> scenarios);
-[[nodiscard]] std::string validation_page(const validation::Assessment& assessment);
+[[nodiscard]] std::string validation_page(const confidence::Assessment& assessment);
 
 // Return the data alone, as JSON that may stand in a <script>: no "<" is left in it.
 [[nodiscard]] std::string scenario_page_data(std::span<const ReportedScenario> scenarios);
-[[nodiscard]] std::string validation_page_data(const validation::Assessment& assessment);
+[[nodiscard]] std::string validation_page_data(const confidence::Assessment& assessment);
 
 }  // namespace reports

@@ -13,7 +13,7 @@
 #include "reports/html/memory_data.hpp"
 #include "reports/html/timeline_data.hpp"
 #include "reports/json.hpp"
-#include "scenarios/run_notes.hpp"
+#include "scenarios/answer/run_notes.hpp"
 
 namespace reports {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 #include "topology/cluster.hpp"
 
 namespace reports {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "imports/traces/summary.hpp"
+#include "profiles/imports/traces/summary.hpp"
 
 namespace reports {
 

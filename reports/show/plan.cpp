@@ -8,7 +8,7 @@
 
 #include "reports/explanation.hpp"
 #include "reports/layout/table.hpp"
-#include "search/operators/summary.hpp"
+#include "search/solve/operators/summary.hpp"
 
 namespace reports {
 namespace {

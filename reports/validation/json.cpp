@@ -9,11 +9,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json error_json(const validation::ErrorStatistics& e) {
+Json error_json(const confidence::ErrorStatistics& e) {
   return {{"points", e.n}, {"mean_error", e.mean}, {"median_error", e.median}, {"bias", e.bias}, {"kendall_tau", e.tau}};
 }
 
-Json bytes_json(const validation::Pair& p) {
+Json bytes_json(const confidence::Pair& p) {
   return {{"measured", reports::count(base::Bytes(p.measured))}, {"predicted", reports::count(base::Bytes(p.predicted))}};
 }
 
@@ -24,9 +24,9 @@ Json parts_json(const sim::MemoryUse& m) {
           {"workspace", reports::count(m.workspace)}};
 }
 
-Json item_json(const validation::Item& i) {
-  const bool is_timed = i.subject != validation::Subject::memory;
-  Json j{{"subject", validation::to_text(i.subject)}, {"group", i.group}, {"id", i.id}, {"where", i.where}};
+Json item_json(const confidence::Item& i) {
+  const bool is_timed = i.subject != confidence::Subject::memory;
+  Json j{{"subject", confidence::to_text(i.subject)}, {"group", i.group}, {"id", i.id}, {"where", i.where}};
   if (is_timed) j["measured_s"] = i.measured.value();
   if (!i.failure.empty()) {
     j["failure"] = i.failure;
@@ -42,8 +42,8 @@ Json item_json(const validation::Item& i) {
   return j;
 }
 
-Json group_json(const validation::Assessment& a, const validation::GroupAssessment& g) {
-  Json j{{"subject", validation::to_text(g.subject)},
+Json group_json(const confidence::Assessment& a, const confidence::GroupAssessment& g) {
+  Json j{{"subject", confidence::to_text(g.subject)},
          {"group", g.name},
          {"points", g.points},
          {"failed", g.failed},
@@ -72,8 +72,8 @@ Json group_json(const validation::Assessment& a, const validation::GroupAssessme
   return j;
 }
 
-void add_unseen(Json& j, const calibration::UnseenCoverage& unseen) {
-  const auto add = [&](const char* key, const std::optional<calibration::UnseenFigures>& f) {
+void add_unseen(Json& j, const confidence::UnseenCoverage& unseen) {
+  const auto add = [&](const char* key, const std::optional<confidence::UnseenFigures>& f) {
     if (!f) return;
     j["coverage"][key] = f->coverage;
     j["interval_width"][key] = f->width;
@@ -87,10 +87,10 @@ void add_unseen(Json& j, const calibration::UnseenCoverage& unseen) {
 
 }  // namespace
 
-std::string json_report(const validation::Assessment& a) {
+std::string json_report(const confidence::Assessment& a) {
   Json j{{"foreshard", 1}, {"groups", Json::array()}, {"points", Json::array()}, {"notes", a.notes}};
-  for (const validation::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
-  for (const validation::Item& i : a.items) j["points"].push_back(item_json(i));
+  for (const confidence::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
+  for (const confidence::Item& i : a.items) j["points"].push_back(item_json(i));
   if (a.unseen) add_unseen(j, *a.unseen);
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "validation/assessment.hpp"
+#include "scenarios/confidence/assessment.hpp"
 
 namespace reports {
 
-[[nodiscard]] std::string json_report(const validation::Assessment& a);
+[[nodiscard]] std::string json_report(const confidence::Assessment& a);
 
 }  // namespace reports

@@ -23,7 +23,7 @@ std::string rule_of(std::size_t columns) {
 
 }  // namespace
 
-std::string markdown_tables(const validation::Assessment& a) {
+std::string markdown_tables(const confidence::Assessment& a) {
   std::string text;
   const auto add = [&](const std::string& heading, const FigureTable& t) {
     text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "validation/assessment.hpp"
+#include "scenarios/confidence/assessment.hpp"
 
 namespace reports {
 
 // Returns one table per subject, and one on intervals of unseen points where these are known.
-[[nodiscard]] std::string markdown_tables(const validation::Assessment& a);
+[[nodiscard]] std::string markdown_tables(const confidence::Assessment& a);
 // Returns `document` with the text between the lines "<!-- accuracy: begin -->" and "<!-- accuracy: end -->" replaced by `tables`. `name`
 // is the document's, for messages. Throws: base::InputError when the lines are not there, once each, in this order.
 [[nodiscard]] std::string with_tables(const std::string& document, const std::string& tables, const std::string& name);

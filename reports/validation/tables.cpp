@@ -12,8 +12,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr validation::Subject kSubjects[] = {validation::Subject::iteration, validation::Subject::memory, validation::Subject::kernel,
-                                             validation::Subject::collective};
+constexpr confidence::Subject kSubjects[] = {confidence::Subject::iteration, confidence::Subject::memory, confidence::Subject::kernel,
+                                             confidence::Subject::collective};
 constexpr const char* kNothing = "-";
 
 const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
@@ -23,7 +23,7 @@ std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 *
 std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
 
 // A rank correlation needs two points, the other figures one.
-Row cells_of(const validation::GroupAssessment& g) {
+Row cells_of(const confidence::GroupAssessment& g) {
   const bool any = g.time.n > 0;
   Row row{g.name, g.failed > 0 ? fmt::format("{} ({} failed)", g.points, g.failed) : std::to_string(g.points)};
   row.push_back(any ? percent(g.time.mean) : kNothing);
@@ -42,9 +42,9 @@ void drop_column(FigureTable& t, std::size_t c) {
   for (Row& r : t.rows) r.erase(r.begin() + at);
 }
 
-FigureTable table_of(const validation::Assessment& a, validation::Subject subject) {
+FigureTable table_of(const confidence::Assessment& a, confidence::Subject subject) {
   FigureTable t{subject, kColumns, {}};
-  for (const validation::GroupAssessment& g : a.groups)
+  for (const confidence::GroupAssessment& g : a.groups)
     if (g.subject == subject) t.rows.push_back(cells_of(g));
   // Backwards, since a dropped column moves those behind it. The first column, the names, always stays.
   for (std::size_t c = t.columns.size(); c-- > 1;)
@@ -54,23 +54,23 @@ FigureTable table_of(const validation::Assessment& a, validation::Subject subjec
 
 }  // namespace
 
-std::vector<FigureTable> figure_tables(const validation::Assessment& a) {
+std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   std::vector<FigureTable> tables;
-  for (const validation::Subject s : kSubjects)
+  for (const confidence::Subject s : kSubjects)
     if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
   return tables;
 }
 
-FigureTable comparison_table(const validation::Assessment& a) {
-  FigureTable t{validation::Subject::iteration,
+FigureTable comparison_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
                  "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter"},
                 {}};
   const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
   const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
-  for (const validation::GroupAssessment& g : a.groups) {
+  for (const confidence::GroupAssessment& g : a.groups) {
     if (!g.formula.group && !g.formula.machine && !g.formula.family) continue;
-    const validation::Choices c = g.choices.value_or(validation::Choices{});
+    const confidence::Choices c = g.choices.value_or(confidence::Choices{});
     const bool chooses = c.questions > 0;
     t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
                       error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
@@ -80,10 +80,10 @@ FigureTable comparison_table(const validation::Assessment& a) {
   return t;
 }
 
-std::string comparison_sentence(const validation::Assessment& a) {
+std::string comparison_sentence(const confidence::Assessment& a) {
   std::size_t closer = 0;
   std::vector<double> forecasts, formulas;
-  for (const validation::GroupAssessment& g : a.groups) {
+  for (const confidence::GroupAssessment& g : a.groups) {
     if (!g.formula.group || g.time.n == 0) continue;
     closer += g.time.mean < *g.formula.group;
     forecasts.push_back(g.time.mean);
@@ -92,12 +92,12 @@ std::string comparison_sentence(const validation::Assessment& a) {
   if (forecasts.empty()) return {};
   return fmt::format(
       "Forecasts are closer than the formula in {} of {} groups; the median over groups of their mean errors is {}, the formula's {}.",
-      closer, forecasts.size(), percent(validation::median(forecasts)), percent(validation::median(formulas)));
+      closer, forecasts.size(), percent(confidence::median(forecasts)), percent(confidence::median(formulas)));
 }
 
-FigureTable unseen_table(const calibration::UnseenCoverage& unseen) {
-  FigureTable t{validation::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
-  const auto add = [&](const char* name, const std::optional<calibration::UnseenFigures>& f) {
+FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
+  FigureTable t{confidence::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
+  const auto add = [&](const char* name, const std::optional<confidence::UnseenFigures>& f) {
     if (f) t.rows.push_back({name, percent(f->coverage), rounded_percent(f->width), fmt::format("{:.3f}", f->score)});
   };
   add("half of each group", unseen.half);
@@ -107,19 +107,19 @@ FigureTable unseen_table(const calibration::UnseenCoverage& unseen) {
   return t;
 }
 
-std::optional<validation::Pair> memory_of(const validation::Item& i) {
-  if (i.subject != validation::Subject::memory) return std::nullopt;
+std::optional<confidence::Pair> memory_of(const confidence::Item& i) {
+  if (i.subject != confidence::Subject::memory) return std::nullopt;
   return i.peak_bytes ? i.peak_bytes : i.reserved_bytes;
 }
 
-std::string error_of(const validation::Item& i) {
+std::string error_of(const confidence::Item& i) {
   const auto memory = memory_of(i);
   return signed_percent((memory ? memory->predicted / memory->measured : i.predicted / i.measured) - 1);
 }
 
-std::string plural_of(validation::Subject s) { return std::string(validation::to_text(s)) + (s == validation::Subject::memory ? "" : "s"); }
+std::string plural_of(confidence::Subject s) { return std::string(confidence::to_text(s)) + (s == confidence::Subject::memory ? "" : "s"); }
 
-std::string heading_of(validation::Subject s) {
+std::string heading_of(confidence::Subject s) {
   std::string heading = plural_of(s);
   heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
   return heading;

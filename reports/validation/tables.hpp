@@ -5,33 +5,33 @@
 #include <string>
 #include <vector>
 
-#include "validation/assessment.hpp"
+#include "scenarios/confidence/assessment.hpp"
 
 namespace reports {
 
 struct FigureTable {
-  validation::Subject subject = validation::Subject::iteration;
+  confidence::Subject subject = confidence::Subject::iteration;
   std::vector<std::string> columns;            // the first has the names of rows, as a rule groups
   std::vector<std::vector<std::string>> rows;  // a cell per column
 };
 
 // Returns a table per subject that has groups. Columns that no group of the subject fills are left out.
-[[nodiscard]] std::vector<FigureTable> figure_tables(const validation::Assessment& a);
+[[nodiscard]] std::vector<FigureTable> figure_tables(const confidence::Assessment& a);
 // Returns, for iterations, forecasts beside a closed formula whose constant was fitted without the group, the machine or the family of
 // models, and how well forecasts choose among plans of one question; no rows where nothing is known of the points.
-[[nodiscard]] FigureTable comparison_table(const validation::Assessment& a);
+[[nodiscard]] FigureTable comparison_table(const confidence::Assessment& a);
 // Returns a sentence on how often forecasts are closer than the formula.
-[[nodiscard]] std::string comparison_sentence(const validation::Assessment& a);
+[[nodiscard]] std::string comparison_sentence(const confidence::Assessment& a);
 // Returns, of a point that tells of memory alone, its bytes: allocated ones, else what the allocator held.
-[[nodiscard]] std::optional<validation::Pair> memory_of(const validation::Item& i);
+[[nodiscard]] std::optional<confidence::Pair> memory_of(const confidence::Item& i);
 // Returns the figures of intervals for points that their fit had not seen, a row for each way of leaving points out; no rows where too few
 // points remain.
-[[nodiscard]] FigureTable unseen_table(const calibration::UnseenCoverage& unseen);
+[[nodiscard]] FigureTable unseen_table(const confidence::UnseenCoverage& unseen);
 // Returns the error of a forecast with its sign, "+5.3 %".
-[[nodiscard]] std::string error_of(const validation::Item& i);
+[[nodiscard]] std::string error_of(const confidence::Item& i);
 // Returns "iterations"; memory has no plural.
-[[nodiscard]] std::string plural_of(validation::Subject s);
+[[nodiscard]] std::string plural_of(confidence::Subject s);
 // Returns "Iterations", a subject as a heading has it.
-[[nodiscard]] std::string heading_of(validation::Subject s);
+[[nodiscard]] std::string heading_of(confidence::Subject s);
 
 }  // namespace reports

@@ -16,7 +16,7 @@ std::string aligned(const FigureTable& figures) {
   return table.text();
 }
 
-std::string one_case(const validation::Item& i) {
+std::string one_case(const confidence::Item& i) {
   if (!i.failure.empty()) return fmt::format("{} ({}): no forecast: {}", i.id, i.where, i.failure);
   const auto memory = memory_of(i);
   return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where,
@@ -25,7 +25,7 @@ std::string one_case(const validation::Item& i) {
 }
 
 // The worst cases of a group are its failed points first: how many are left is said, so that none is lost from sight.
-std::string worst_cases(const validation::Assessment& a, const validation::GroupAssessment& g) {
+std::string worst_cases(const confidence::Assessment& a, const confidence::GroupAssessment& g) {
   std::string text = fmt::format("  {}\n", g.name);
   for (const std::size_t i : g.worst) text += fmt::format("    {}\n", one_case(a.items[i]));
   if (g.failed > g.worst.size()) text += fmt::format("    ... and {} more without a forecast (see --json)\n", g.failed - g.worst.size());
@@ -35,14 +35,14 @@ std::string worst_cases(const validation::Assessment& a, const validation::Group
 
 }  // namespace
 
-std::string text_report(const validation::Assessment& a) {
+std::string text_report(const confidence::Assessment& a) {
   std::string text;
   for (const FigureTable& t : figure_tables(a))
     text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
   if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
     text += "\nintervals of points that did not make them\n" + aligned(t);
   text += "\nWorst cases\n";
-  for (const validation::GroupAssessment& g : a.groups) text += worst_cases(a, g);
+  for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
   return text;
 }

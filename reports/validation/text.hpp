@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "validation/assessment.hpp"
+#include "scenarios/confidence/assessment.hpp"
 
 namespace reports {
 
 // Returns one line per group, then each group's worst cases, the points without a forecast, and the notes.
-[[nodiscard]] std::string text_report(const validation::Assessment& a);
+[[nodiscard]] std::string text_report(const confidence::Assessment& a);
 
 }  // namespace reports

@@ -15,7 +15,7 @@
 
 namespace scenarios {
 
-// A parameter of the base's cluster, with what it is probed by (scenarios/sensitivity.hpp).
+// A parameter of the base's cluster, with what it is probed by (scenarios/answer/sensitivity.hpp).
 struct Probe {
   Parameter parameter;
   std::optional<Variant> down, up;  // of a capacity none

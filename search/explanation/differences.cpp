@@ -10,8 +10,8 @@
 #include "pcg/resizing/resize.hpp"
 #include "search/grid/grid.hpp"
 #include "search/grid/layout.hpp"
-#include "search/operators/operator_catalog.hpp"
-#include "search/operators/summary.hpp"
+#include "search/solve/operators/operator_catalog.hpp"
+#include "search/solve/operators/summary.hpp"
 
 namespace search {
 namespace {

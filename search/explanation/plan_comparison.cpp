@@ -9,7 +9,7 @@
 
 #include "base/yaml/emit.hpp"
 #include "pcg/plan/plan_write.hpp"
-#include "search/operators/summary.hpp"
+#include "search/solve/operators/summary.hpp"
 
 namespace search {
 namespace {

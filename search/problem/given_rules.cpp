@@ -7,28 +7,28 @@
 #include <thread>
 
 #include "base/diagnostics.hpp"
-#include "substitutions/rule_files/load_rules.hpp"
-#include "substitutions/selection/selection.hpp"
+#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace search {
 
 GivenRules load_given_rules(const std::filesystem::path& file) {
   const int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  auto wanted = select(substitutions::load_rules(file, processes), substitutions::Wanted::algebra);
+  auto wanted = select(rules::load_rules(file, processes), rules::Wanted::algebra);
   if (wanted.rules.empty())
     throw base::InputError(std::vector<base::Diagnostic>{{{},
                                                           file.string(),
                                                           "a search asks none of its rules; " + left_out_text(wanted),
                                                           "it asks algebraic ones; algebra: false asks none"}});
-  return {file, std::make_shared<const substitutions::Selection>(std::move(wanted))};
+  return {file, std::make_shared<const rules::Selection>(std::move(wanted))};
 }
 
-std::span<const substitutions::Rule> rules_to_ask(const GivenRules& given) {
-  return given.of_file ? given.of_file->rules : substitutions::algebraic_rules_at_hand().rules;
+std::span<const rules::Rule> rules_to_ask(const GivenRules& given) {
+  return given.of_file ? given.of_file->rules : rules::algebraic_rules_at_hand().rules;
 }
 
 std::string asked_text(const GivenRules& given) {
-  const substitutions::Selection& s = *given.of_file;
+  const rules::Selection& s = *given.of_file;
   const std::size_t all = std::accumulate(s.count.begin(), s.count.end(), std::size_t{0});
   return fmt::format("{} of the {} rules of {} are asked; {}", s.rules.size(), all, given.file.string(), left_out_text(s));
 }

@@ -6,18 +6,18 @@
 #include <span>
 #include <string>
 
-#include "substitutions/language/rule.hpp"
+#include "search/rules/language/rule.hpp"
 
-namespace substitutions {
+namespace rules {
 struct Selection;
 }
 
 namespace search {
 
 struct GivenRules {
-  std::filesystem::path file;                               // empty: none was named
-  std::shared_ptr<const substitutions::Selection> of_file;  // those that a search wants; null: none was named
-  bool operator==(const GivenRules&) const = default;       // of copies; what is loaded twice is not equal
+  std::filesystem::path file;                          // empty: none was named
+  std::shared_ptr<const rules::Selection> of_file;     // those that a search wants; null: none was named
+  bool operator==(const GivenRules&) const = default;  // of copies; what is loaded twice is not equal
 };
 
 // Returns the rules of a file, each proved, without those that no search over algebra wants.
@@ -26,7 +26,7 @@ struct GivenRules {
 [[nodiscard]] GivenRules load_given_rules(const std::filesystem::path& file);
 
 // Returns the rules of the file, where one was named, or those that ship. They live as long as `given`, or for ever.
-[[nodiscard]] std::span<const substitutions::Rule> rules_to_ask(const GivenRules& given);
+[[nodiscard]] std::span<const rules::Rule> rules_to_ask(const GivenRules& given);
 
 // "12 of the 30 rules of mine.yaml are asked; left out: 18 have layout operators". Requires: a file was named.
 [[nodiscard]] std::string asked_text(const GivenRules& given);

@@ -9,7 +9,7 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/models/adapters.hpp"
 #include "planning.hpp"
-#include "search/estimates/estimate.hpp"
+#include "search/cost/estimate.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"

@@ -4,7 +4,7 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/megatron/megatron.hpp"
+#include "search/planners/megatron/megatron.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
 #include "topology/cluster.hpp"

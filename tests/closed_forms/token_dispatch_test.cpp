@@ -11,7 +11,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
-#include "search/estimates/estimate.hpp"
+#include "search/cost/estimate.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/token_routing.hpp"
 #include "sim/memory/memory.hpp"

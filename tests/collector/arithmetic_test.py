@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-COLLECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "collector")
+COLLECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "collector")
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "collect.json")
 sys.dont_write_bytecode = True
 sys.path.insert(0, COLLECT)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "collector/options.hpp"
+#include "tools/collector/options.hpp"
 
 namespace collector {
 namespace {

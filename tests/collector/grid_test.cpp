@@ -1,4 +1,4 @@
-#include "collector/grid.hpp"
+#include "tools/collector/grid.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "collector/sampling.hpp"
+#include "tools/collector/sampling.hpp"
 
 namespace collector {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/results.hpp"
+#include "tools/collector/results.hpp"
 
 #include <doctest/doctest.h>
 

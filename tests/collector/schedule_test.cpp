@@ -1,4 +1,4 @@
-#include "collector/schedule.hpp"
+#include "tools/collector/schedule.hpp"
 
 #include <doctest/doctest.h>
 

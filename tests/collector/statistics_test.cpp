@@ -1,4 +1,4 @@
-#include "collector/statistics.hpp"
+#include "tools/collector/statistics.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "collector/case.hpp"
-#include "collector/device.hpp"
-#include "collector/grid.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/weights.hpp"
 #include "pcg/work/forward_kernels.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
+#include "tools/collector/case.hpp"
+#include "tools/collector/device.hpp"
+#include "tools/collector/grid.hpp"
 
 namespace collector {
 namespace {

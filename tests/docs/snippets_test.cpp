@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "scenarios/check.hpp"
+#include "scenarios/answer/check.hpp"
 #include "tests/docs/file_text.hpp"
 
 TEST_CASE("the files shown in the tutorial and the how-tos are sound") {

@@ -1,14 +1,14 @@
 // Profiles, tables of measurements, traces.
 #include "base/yaml/parse.hpp"
-#include "imports/import.hpp"
-#include "imports/to_measurements.hpp"
-#include "imports/traces/summary.hpp"
-#include "measurements/collective_tables.hpp"
-#include "measurements/kernel_tables.hpp"
-#include "measurements/measurements.hpp"
-#include "measurements/points.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/traces/summary.hpp"
+#include "profiles/measured/collective_tables.hpp"
+#include "profiles/measured/kernel_tables.hpp"
+#include "profiles/measured/measurements.hpp"
+#include "profiles/measured/points.hpp"
 #include "profiles/network_profile.hpp"
 #include "tests/fuzz/refused.hpp"
 #include "tests/fuzz/targets.hpp"
@@ -26,13 +26,13 @@ void read_profile(std::string_view bytes) {
 
 void read_tables(std::string_view bytes) {
   refused_or_read([&] {
-    if (measurements::is_points_header(bytes)) {
-      for (const measurements::Point& p : measurements::read_points(std::string(bytes), "input.csv")) (void)measurements::scenario_of(p);
+    if (measured::is_points_header(bytes)) {
+      for (const measured::Point& p : measured::read_points(std::string(bytes), "input.csv")) (void)measured::scenario_of(p);
       return;
     }
-    const measurements::Measurements m = measurements::read_measurements(bytes, "input.csv");
-    (void)measurements::to_csv(m.kernels);
-    (void)measurements::to_csv(m.collectives);
+    const measured::Measurements m = measured::read_measurements(bytes, "input.csv");
+    (void)measured::to_csv(m.kernels);
+    (void)measured::to_csv(m.collectives);
   });
 }
 

@@ -15,7 +15,7 @@ seeds_of() {
     yaml | scenario) echo scenarios ;;
     cluster) echo topology/presets ;;
     profile) echo profiles/devices profiles/frameworks profiles/networks ;;
-    tables | csv) echo validation/points ;;
+    tables | csv) echo tools/converters/points ;;
     trace) echo tests/collector/fixtures ;;
   esac
 }

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/yaml/parse.hpp"
+#include "scenarios/answer/run.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "scenarios/run.hpp"
 #include "tests/fuzz/refused.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -11,7 +11,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/plan/plan_write.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 #include "tests/imports/made_files.hpp"
 #include "tests/pcg/onnx_file.hpp"
 #include "tests/topology/imports_samples.hpp"

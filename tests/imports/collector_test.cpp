@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
-#include "imports/import.hpp"
 #include "made_files.hpp"
+#include "profiles/imports/import.hpp"
 
 using namespace imports;
 using namespace profiles;

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/diagnostics.hpp"
-#include "imports/import.hpp"
 #include "made_files.hpp"
+#include "profiles/imports/import.hpp"
 
 using namespace imports;
 using namespace profiles;

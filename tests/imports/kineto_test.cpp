@@ -1,8 +1,8 @@
 // Kineto traces: links from kernels to operations, sizes of collectives, time stamps, damaged events.
 #include <doctest/doctest.h>
 
-#include "imports/formats/kineto_time.hpp"
 #include "made_files.hpp"
+#include "profiles/imports/formats/kineto_time.hpp"
 
 using namespace imports;
 using namespace profiles;

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/diagnostics.hpp"
-#include "imports/import.hpp"
+#include "profiles/imports/import.hpp"
 
 namespace made {
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "imports/traces/trace.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace made {
 

@@ -1,12 +1,12 @@
 // Imported traces as measurements and as totals.
 #include <doctest/doctest.h>
 
-#include "imports/to_measurements.hpp"
-#include "imports/traces/summary.hpp"
 #include "made_files.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/traces/summary.hpp"
 
 using namespace imports;
-using namespace measurements;
+using namespace measured;
 using namespace profiles;
 
 namespace {

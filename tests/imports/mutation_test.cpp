@@ -6,10 +6,10 @@
 
 #include "base/diagnostics.hpp"
 #include "base/random.hpp"
-#include "imports/import.hpp"
-#include "imports/to_measurements.hpp"
-#include "imports/traces/summary.hpp"
 #include "made_files.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/traces/summary.hpp"
 
 namespace {
 

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 
-#include "imports/import.hpp"
-#include "imports/to_measurements.hpp"
-#include "imports/traces/summary.hpp"
+#include "profiles/imports/import.hpp"
+#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/traces/summary.hpp"
 
 using namespace imports;
-using namespace measurements;
+using namespace measured;
 using namespace profiles;
 
 namespace {

@@ -4,8 +4,8 @@
 #include "reports/calibration/device.hpp"
 #include "reports/calibration/network.hpp"
 
-using calibration::NetworkResidual;
-using measurements::CollectiveMeasurement;
+using fit::NetworkResidual;
+using measured::CollectiveMeasurement;
 using profiles::CollectiveKind;
 
 TEST_CASE("residuals have a line per question and table, and one for all; short messages stand apart") {
@@ -28,7 +28,7 @@ TEST_CASE("residuals have a line per question and table, and one for all; short 
 }
 
 TEST_CASE("a kind without a fit says why, in its place") {
-  calibration::KernelFit fit;
+  fit::KernelFit fit;
   fit.kind = pcg::KernelKind::norm;
   fit.refusal = "too few rows";
   CHECK(reports::fits_text(std::vector{fit}) ==

@@ -9,7 +9,7 @@
 #include "reports/html/page.hpp"
 #include "reports/html/timeline_data.hpp"
 #include "reports/json.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 #include "tests/reports/made_result.hpp"
 
 namespace {

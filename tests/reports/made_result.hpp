@@ -1,7 +1,7 @@
 #pragma once
 // An answer made up of round numbers, so that every figure of a report can be read off.
 
-#include "scenarios/result.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace test {
 

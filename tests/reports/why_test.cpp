@@ -8,7 +8,7 @@
 #include "made_result.hpp"
 #include "reports/json.hpp"
 #include "reports/text_table.hpp"
-#include "scenarios/run_codec.hpp"
+#include "scenarios/answer/run_codec.hpp"
 
 namespace {
 

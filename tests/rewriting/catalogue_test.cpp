@@ -5,10 +5,10 @@
 
 #include "generated.hpp"
 #include "rules.hpp"
-#include "substitutions/generation/instance.hpp"
-#include "substitutions/proof/prove.hpp"
+#include "search/rules/generation/instance.hpp"
+#include "search/rules/proof/prove.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 TEST_CASE("every rule of the catalogue is proved from the shipped axioms") {
@@ -59,4 +59,4 @@ TEST_CASE("every rule of the catalogue that has an operator to be found by is on
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

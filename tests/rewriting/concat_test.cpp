@@ -14,7 +14,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::NodeId;
@@ -168,4 +168,4 @@ TEST_CASE("a concat of many is one of two: cut anywhere, or two neighbours") {
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -8,9 +8,9 @@
 #include "generated.hpp"
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
-#include "substitutions/rewriting/operator_cut.hpp"
+#include "search/rules/rewriting/operator_cut.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 // Kinds of operators, and how many of each.
@@ -141,4 +141,4 @@ TEST_CASE("enlarged kernels would join four pairs of convolutions of Inception-v
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -8,7 +8,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::Activation;
@@ -302,4 +302,4 @@ TEST_CASE("a concat of many partitions is a partition of the concat, and back") 
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

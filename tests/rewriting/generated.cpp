@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "rules.hpp"
-#include "substitutions/generation/enumerate.hpp"
-#include "substitutions/generation/prune.hpp"
-#include "substitutions/generation/sharded.hpp"
+#include "search/rules/generation/enumerate.hpp"
+#include "search/rules/generation/prune.hpp"
+#include "search/rules/generation/sharded.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 bool has_something_to_be_found_by(const Term& source) {
@@ -42,4 +42,4 @@ const std::vector<Rule>& generated() {
   return all;
 }
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "substitutions/language/rule.hpp"
+#include "search/rules/language/rule.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 
 // What generate() enumerates and prunes of up to three operators a side, in every direction that is a rule; relu for every function, of
 // which nothing is known either way. Made once: takes seconds.
 [[nodiscard]] const std::vector<Rule>& generated();
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

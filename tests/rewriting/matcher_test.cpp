@@ -7,9 +7,9 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "substitutions/matching/census.hpp"
+#include "search/rules/matching/census.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 std::string refusal(const base::Attempt<Rewritten>& r) { return r ? "applied" : r.refusal().why; }
@@ -276,4 +276,4 @@ TEST_CASE("numbers: a scaling by one is a scaling by the other only if they are 
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

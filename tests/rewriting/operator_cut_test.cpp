@@ -15,9 +15,9 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "substitutions/rewriting/operator_cut.hpp"
+#include "search/rules/rewriting/operator_cut.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::GraphTensorRef;
@@ -356,4 +356,4 @@ TEST_CASE("models that are cut operator by operator compute what they computed")
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

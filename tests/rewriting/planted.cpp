@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-#include "substitutions/language/parse.hpp"
-#include "substitutions/matching/pattern.hpp"
-#include "substitutions/rewriting/target.hpp"
+#include "search/rules/language/parse.hpp"
+#include "search/rules/matching/pattern.hpp"
+#include "search/rules/rewriting/target.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::NodeId;
@@ -141,4 +141,4 @@ std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
   return shapes;
 }
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

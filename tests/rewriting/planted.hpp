@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "substitutions/matching/matcher.hpp"
-#include "substitutions/rewriting/apply.hpp"
+#include "search/rules/matching/matcher.hpp"
+#include "search/rules/rewriting/apply.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 
 // The sources of some rules side by side. Every letter is one small size, d and e are 2. Nullopt where one is not well typed at those
 // sizes, or holds what no PCG has (constants).
@@ -20,4 +20,4 @@ namespace substitutions::rewriting {
 // Of all results, in order: what no rewrite may change.
 [[nodiscard]] std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g);
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

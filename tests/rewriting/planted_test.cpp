@@ -10,10 +10,10 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "substitutions/language/text.hpp"
-#include "substitutions/matching/pattern.hpp"
+#include "search/rules/language/text.hpp"
+#include "search/rules/matching/pattern.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 struct PlantedTally {
@@ -84,4 +84,4 @@ TEST_CASE("every rule of the generator applies to its own source, but for those 
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -11,7 +11,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::GraphTensorRef;
@@ -205,4 +205,4 @@ TEST_CASE("the same with rules drawn from the generator's, beside the catalogue"
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

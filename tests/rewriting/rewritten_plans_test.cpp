@@ -20,7 +20,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::Graph;
@@ -270,4 +270,4 @@ TEST_CASE("merged convolutions of inception modules are checked, and halves that
 }
 
 }  // namespace
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -1,10 +1,10 @@
 #include "rules.hpp"
-#include "substitutions/language/parse.hpp"
+#include "search/rules/language/parse.hpp"
 
 #include <algorithm>
 #include <sstream>
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 bool invents_nothing(const Rule& r) {
   return std::ranges::all_of(r.target().nodes, [&](const Node& n) {
     return n.kind != Kind::variable ||
@@ -112,4 +112,4 @@ const std::map<std::string, Rule>& catalogue() {
   return all;
 }
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "substitutions/matching/matcher.hpp"
-#include "substitutions/rewriting/apply.hpp"
+#include "search/rules/matching/matcher.hpp"
+#include "search/rules/rewriting/apply.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 
 // Variables as parse_variable reads them, one text for all: "x: [m, k]; w: [k, n]".
 [[nodiscard]] Rule rule(const std::string& name, const std::string& variables, const std::string& left, const std::string& right);
@@ -20,4 +20,4 @@ namespace substitutions::rewriting {
 // In both directions: "B2" and "B2'", where the other direction invents no variable.
 [[nodiscard]] const std::map<std::string, Rule>& catalogue();
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -1,5 +1,5 @@
 // What a search over algebra gets from the rules that ship: merges that go on, and nothing that leads nowhere.
-#include "substitutions/selection/selection.hpp"
+#include "search/rules/selection/selection.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -11,10 +11,10 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "substitutions/language/text.hpp"
-#include "substitutions/rule_files/rules_at_hand.hpp"
+#include "search/rules/language/text.hpp"
+#include "search/rules/rule_files/rules_at_hand.hpp"
 
-namespace substitutions::rewriting {
+namespace rules::rewriting {
 namespace {
 
 using pcg::GraphTensorRef;
@@ -158,4 +158,4 @@ TEST_CASE("of each model some rules speak, and merges occur where layers share a
   CHECK(sources["xdl"].contains("embedding_bag(i, w)"));
 }
 
-}  // namespace substitutions::rewriting
+}  // namespace rules::rewriting

@@ -9,8 +9,8 @@
 
 #include "base/files/text_file.hpp"
 #include "base/yaml/parse.hpp"
-#include "scenarios/check.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/check.hpp"
+#include "scenarios/answer/run.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/check.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/check.hpp"
+#include "scenarios/answer/run.hpp"
 
 namespace {
 

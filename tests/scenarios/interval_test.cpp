@@ -1,4 +1,4 @@
-#include "scenarios/accuracy/interval.hpp"
+#include "scenarios/intervals/interval.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "scenario_text.hpp"
-#include "scenarios/accuracy/interval_file.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
+#include "scenarios/intervals/interval_file.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // Plans of answers as values and as texts.
-#include "scenarios/made_plan.hpp"
+#include "scenarios/answer/made_plan.hpp"
 
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
 #include "pcg/plan/plan_write.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/run.hpp"
-#include "scenarios/run_codec.hpp"
+#include "scenarios/answer/run.hpp"
+#include "scenarios/answer/run_codec.hpp"
 
 namespace {
 

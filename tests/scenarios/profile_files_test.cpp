@@ -11,7 +11,7 @@
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -10,9 +10,9 @@
 
 #include "pcg/plan/plan_write.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/check.hpp"
-#include "scenarios/run_codec.hpp"
-#include "scenarios/run_notes.hpp"
+#include "scenarios/answer/check.hpp"
+#include "scenarios/answer/run_codec.hpp"
+#include "scenarios/answer/run_notes.hpp"
 
 namespace {
 

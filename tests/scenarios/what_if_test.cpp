@@ -12,11 +12,11 @@
 #include <set>
 
 #include "scenario_text.hpp"
-#include "scenarios/answer_store.hpp"
-#include "scenarios/run.hpp"
-#include "scenarios/run_codec.hpp"
-#include "scenarios/sensitivity.hpp"
-#include "scenarios/work_list.hpp"
+#include "scenarios/answer/answer_store.hpp"
+#include "scenarios/answer/run.hpp"
+#include "scenarios/answer/run_codec.hpp"
+#include "scenarios/answer/sensitivity.hpp"
+#include "scenarios/answer/work_list.hpp"
 
 namespace {
 

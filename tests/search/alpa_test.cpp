@@ -1,5 +1,5 @@
 // Alpa and the planners that it contains.
-#include "search/alpa/alpa.hpp"
+#include "search/planners/alpa/alpa.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "problem.hpp"
-#include "search/intra_op/intra_op.hpp"
+#include "search/planners/intra_op/intra_op.hpp"
 
 namespace {
 

@@ -1,14 +1,14 @@
 // Every planner, and the best of them.
-#include "search/automatic/automatic.hpp"
+#include "search/planners/automatic/automatic.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "problem.hpp"
-#include "search/fsdp/fsdp.hpp"
 #include "search/planners.hpp"
-#include "search/uniap/uniap.hpp"
+#include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/uniap/uniap.hpp"
 
 namespace {
 

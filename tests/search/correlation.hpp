@@ -7,8 +7,8 @@
 
 #include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
-#include "search/estimates/estimate.hpp"
-#include "search/megatron/megatron.hpp"
+#include "search/cost/estimate.hpp"
+#include "search/planners/megatron/megatron.hpp"
 #include "topology/load.hpp"
 
 namespace test {

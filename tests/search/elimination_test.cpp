@@ -1,5 +1,5 @@
 // The cheapest choices together, against all choices one by one.
-#include "search/operators/elimination.hpp"
+#include "search/solve/operators/elimination.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/random.hpp"
-#include "search/operators/dead_ends.hpp"
+#include "search/solve/operators/dead_ends.hpp"
 
 namespace {
 

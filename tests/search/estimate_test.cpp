@@ -1,5 +1,5 @@
 // The estimate against the simulation: equal where nothing overlaps and nothing shares a link, and alike in rank everywhere.
-#include "search/estimates/estimate.hpp"
+#include "search/cost/estimate.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>
@@ -168,7 +168,8 @@ TEST_CASE("devices that differ: the slowest sets the pace") {
 }
 
 TEST_CASE("estimates rank Megatron's whole grid as simulations do") {
-  // The limit is what the eight candidates that a search simulates have to hold the best one; measured: see benchmarks/estimate_benchmark.
+  // The limit is what the eight candidates that a search simulates have to hold the best one; measured: see
+  // tools/benchmarks/estimate_benchmark.
   struct Grid {
     std::string model, cluster;
     pcg::Precision precision;

@@ -1,6 +1,6 @@
 // Tables in model parallelism, products in data parallelism: where the tables lie, what travels between them and the samples, and what
 // else is cut.
-#include "search/expert_dlrm/expert_dlrm.hpp"
+#include "search/planners/expert_dlrm/expert_dlrm.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>

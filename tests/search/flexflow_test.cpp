@@ -1,5 +1,5 @@
 // FlexFlow's random walk, and the schedule that it goes by.
-#include "search/flexflow/flexflow.hpp"
+#include "search/planners/flexflow/flexflow.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/flexflow/walk.hpp"
+#include "search/planners/flexflow/walk.hpp"
 
 namespace {
 

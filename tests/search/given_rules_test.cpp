@@ -11,11 +11,11 @@
 
 #include "problem.hpp"
 #include "search/planners.hpp"
-#include "search/unity/unity.hpp"
-#include "substitutions/axioms/axioms.hpp"
-#include "substitutions/rule_files/rule_file_write.hpp"
-#include "substitutions/rule_files/rules_at_hand.hpp"
-#include "substitutions/selection/selection.hpp"
+#include "search/planners/unity/unity.hpp"
+#include "search/rules/axioms/axioms.hpp"
+#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace {
 
@@ -61,15 +61,15 @@ std::string wrong_in(const Folder& folder, const std::string& options) {
 }  // namespace
 
 TEST_CASE("without a file, those that ship are asked; of a file those that a search wants") {
-  CHECK(search::rules_to_ask({}).size() == substitutions::algebraic_rules_at_hand().rules.size());
+  CHECK(search::rules_to_ask({}).size() == rules::algebraic_rules_at_hand().rules.size());
   const Folder folder;
-  const std::vector<substitutions::Rule>& all = substitutions::rules_at_hand();
-  const auto layout = std::ranges::find_if(all, [](const auto& r) { return kind_of(r.equation) != substitutions::RuleKind::algebraic; });
+  const std::vector<rules::Rule>& all = rules::rules_at_hand();
+  const auto layout = std::ranges::find_if(all, [](const auto& r) { return kind_of(r.equation) != rules::RuleKind::algebraic; });
   REQUIRE(layout != all.end());
-  folder.write("two.yaml", to_text(std::vector{substitutions::algebraic_rules_at_hand().rules[0], *layout}, substitutions::axioms()));
+  folder.write("two.yaml", to_text(std::vector{rules::algebraic_rules_at_hand().rules[0], *layout}, rules::axioms()));
   const search::GivenRules given = search::load_given_rules(folder.path() / "two.yaml");
   REQUIRE(search::rules_to_ask(given).size() == 1);
-  CHECK(search::rules_to_ask(given)[0].name == substitutions::algebraic_rules_at_hand().rules[0].name);
+  CHECK(search::rules_to_ask(given)[0].name == rules::algebraic_rules_at_hand().rules[0].name);
   CHECK(search::asked_text(given).find("1 of the 2 rules of ") == 0);
   CHECK(search::asked_text(given).ends_with("two.yaml are asked; left out: 1 have layout operators"));
 }
@@ -102,7 +102,7 @@ TEST_CASE("rules are not given to a search that applies none") {
     return search::read_options(in, unity.options, folder.path());
   };
   CHECK_FALSE(unity.contradiction(read("{algebra: false}")));
-  folder.write("sums.yaml", to_text(std::vector{substitutions::algebraic_rules_at_hand().rules[0]}, substitutions::axioms()));
+  folder.write("sums.yaml", to_text(std::vector{rules::algebraic_rules_at_hand().rules[0]}, rules::axioms()));
   CHECK_FALSE(unity.contradiction(read("{rules: sums.yaml}")));
   CHECK(unity.contradiction(read("{rules: sums.yaml, algebra: false}"))->key == "rules");
 }
@@ -114,14 +114,14 @@ TEST_CASE("a search applies the rules that it is given, and no others") {
   REQUIRE(!all.best->rewrites.empty());
   std::set<std::string> applied;
   for (const pcg::Rewrite& r : all.best->rewrites) applied.insert(r.rule);
-  std::vector<substitutions::Rule> few, others;
-  for (const substitutions::Rule& r : substitutions::algebraic_rules_at_hand().rules)
+  std::vector<rules::Rule> few, others;
+  for (const rules::Rule& r : rules::algebraic_rules_at_hand().rules)
     if (applied.contains(r.name)) few.push_back(r);
     else if (others.empty()) others.push_back(r);
 
   const Folder folder;
-  folder.write("few.yaml", to_text(few, substitutions::axioms()));
-  folder.write("others.yaml", to_text(others, substitutions::axioms()));
+  folder.write("few.yaml", to_text(few, rules::axioms()));
+  folder.write("others.yaml", to_text(others, rules::axioms()));
   const search::GivenRules given = search::load_given_rules(folder.path() / "few.yaml");
   const search::SearchResult same = search::unity_search(q.problem(), {.rules = given, .steps = 300}, {});
   REQUIRE(same.best);

@@ -1,5 +1,5 @@
 // Where operators run: branches of a graph, what they cost, and the best of all placements.
-#include "search/mapping/mapping.hpp"
+#include "search/solve/mapping/mapping.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "problem.hpp"
-#include "search/mapping/chain.hpp"
-#include "search/mapping/segments.hpp"
-#include "search/operators/operator_space.hpp"
+#include "search/solve/mapping/chain.hpp"
+#include "search/solve/mapping/segments.hpp"
+#include "search/solve/operators/operator_space.hpp"
 
 namespace {
 

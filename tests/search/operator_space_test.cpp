@@ -1,5 +1,5 @@
 // Ways to run single operators, what they cost, and the cheapest of them together.
-#include "search/operators/operator_space.hpp"
+#include "search/solve/operators/operator_space.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/intra_op/intra_op.hpp"
+#include "search/planners/intra_op/intra_op.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Stages of pipelines: how a chain is cut, and plans whose stages are mapped each by itself.
-#include "search/pipelines/pipelines.hpp"
+#include "search/solve/stages/pipelines.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
-#include "search/pipelines/stage_cuts.hpp"
+#include "search/solve/stages/stage_cuts.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Bounds of plans from sketches of their layers, and the ranking that they make, against what the plans take and need.
-#include "search/megatron/plan_bound.hpp"
+#include "search/planners/megatron/plan_bound.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,9 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/estimates/estimate.hpp"
-#include "search/megatron/grid_points.hpp"
-#include "search/megatron/ranking.hpp"
+#include "search/cost/estimate.hpp"
+#include "search/planners/megatron/grid_points.hpp"
+#include "search/planners/megatron/ranking.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
-#include "search/data_parallel/data_parallel.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/megatron/megatron.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
+#include "search/planners/megatron/megatron.hpp"
 #include "topology/load.hpp"
 
 namespace test {

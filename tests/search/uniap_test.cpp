@@ -1,6 +1,6 @@
 // UniAP and Galvatron on small models: costs of layers by hand, plans that compute what the model does, and answers that hold what they
 // say.
-#include "search/uniap/uniap.hpp"
+#include "search/planners/uniap/uniap.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,9 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
-#include "search/chains/layered_plan.hpp"
-#include "search/galvatron/galvatron.hpp"
+#include "search/planners/galvatron/galvatron.hpp"
 #include "search/problem/wording.hpp"
+#include "search/solve/layers/layered_plan.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Rewrites and placements chosen together, and in sequence.
-#include "search/unity/unity.hpp"
+#include "search/planners/unity/unity.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -9,9 +9,9 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
-#include "search/taso_flexflow/taso_flexflow.hpp"
-#include "search/unity/rewritten_model.hpp"
-#include "substitutions/selection/selection.hpp"
+#include "search/planners/taso_flexflow/taso_flexflow.hpp"
+#include "search/planners/unity/rewritten_model.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace {
 
@@ -75,7 +75,7 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   const search::Problem problem = q.problem();
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
-  search::RewrittenModel model(q.model, 5, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+  search::RewrittenModel model(q.model, 5, rules::algebraic_rules_at_hand().rules, catalog, shapes);
   CHECK(model.segments() == 3);
   static const search::SearchContext kContext;
   search::Budget never(kContext, base::Seconds(1));
@@ -127,7 +127,7 @@ TEST_CASE("a plan of the model as it is claims no rewrites") {
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
   const pcg::Graph graph = pcg::with_batch(q.model, 8);
-  search::RewrittenModel model(graph, 0, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+  search::RewrittenModel model(graph, 0, rules::algebraic_rules_at_hand().rules, catalog, shapes);
   static const search::SearchContext kContext;
   search::Budget never(kContext, base::Seconds(1));
   model.rewrite(
@@ -179,7 +179,7 @@ TEST_CASE("a weight that another segment reads is stored as it is") {
     const search::Problem problem = q.problem();
     search::OperatorCatalog catalog(problem, 2);
     search::BranchShapes shapes;
-    search::RewrittenModel model(q.model, 2, substitutions::algebraic_rules_at_hand().rules, catalog, shapes);
+    search::RewrittenModel model(q.model, 2, rules::algebraic_rules_at_hand().rules, catalog, shapes);
     REQUIRE(model.segments() == 2);
     static const search::SearchContext kContext;
     search::Budget never(kContext, base::Seconds(1));

@@ -13,10 +13,10 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
-#include "measurements/measurements.hpp"
-#include "measurements/points.hpp"
 #include "pcg/models/graph_file.hpp"
 #include "pcg/operators/operator.hpp"
+#include "profiles/measured/measurements.hpp"
+#include "profiles/measured/points.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "tests/docs/file_text.hpp"
 #include "tests/docs/keys/key_tables.hpp"
@@ -70,8 +70,7 @@ std::string cell_of(const std::string& column) {
 std::vector<base::Diagnostic> refusals_of_points(const std::vector<std::string>& columns, const std::string& wrong = "") {
   std::vector<std::string> cells;
   for (const std::string& c : columns) cells.push_back(c == wrong ? "@" : cell_of(c));
-  return refusals(
-      [&] { (void)measurements::read_points(fmt::format("{}\n{}\n", fmt::join(columns, ","), fmt::join(cells, ",")), "points"); });
+  return refusals([&] { (void)measured::read_points(fmt::format("{}\n{}\n", fmt::join(columns, ","), fmt::join(cells, ",")), "points"); });
 }
 bool tells_of(const std::vector<base::Diagnostic>& diagnostics, const std::string& column) {
   return std::ranges::any_of(diagnostics, [&](const base::Diagnostic& d) { return d.path == column; });
@@ -102,7 +101,7 @@ TEST_CASE("measured kernels and collectives have the columns of their tables, in
   const std::vector<test::KeyTable> tables = tables_named("Measurements");
   REQUIRE(tables.size() == 2);
   const auto read = [](const test::KeyTable& table, const std::string& row) {
-    return measurements::read_measurements(fmt::format("{}\n{}\n", fmt::join(columns_of(table), ","), row), "table");
+    return measured::read_measurements(fmt::format("{}\n{}\n", fmt::join(columns_of(table), ","), row), "table");
   };
   CHECK(read(tables[0], "a100-sxm-80gb,bf16,matmul,1,512,512,512,,,0.0001").kernels.size() == 1);
   CHECK(read(tables[1], "dgx-a100-80gb,1,8,all_reduce,1000000,0.0001").collectives.size() == 1);

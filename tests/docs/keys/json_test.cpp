@@ -12,8 +12,8 @@
 #include "base/yaml/parse.hpp"
 #include "reports/csv.hpp"
 #include "reports/json.hpp"
+#include "scenarios/answer/run.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "scenarios/run.hpp"
 #include "tests/docs/file_text.hpp"
 #include "tests/docs/keys/key_tables.hpp"
 

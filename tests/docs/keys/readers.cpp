@@ -17,11 +17,11 @@
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "reports/show/cluster.hpp"
-#include "scenarios/accuracy/interval_file.hpp"
+#include "scenarios/intervals/interval_file.hpp"
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "substitutions/rule_files/load_rules.hpp"
-#include "substitutions/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/rule_files/rule_file_read.hpp"
 #include "tests/docs/keys/key_tables.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
@@ -293,7 +293,7 @@ graph:
         - {name: y, op: linear, out: 8, inputs: [x, w]}
 )";
 
-void load_rules(const Yaml& document) { (void)substitutions::parse_rules(base::emit_yaml(document), "rules"); }
+void load_rules(const Yaml& document) { (void)rules::parse_rules(base::emit_yaml(document), "rules"); }
 
 std::vector<KeyReader> file_readers(const std::vector<std::string>& of_operators) {
   KeyReader plan = compared("Plan file", "", yamls({kPlan}), pcg::read_plan);

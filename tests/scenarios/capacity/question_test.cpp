@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "scenarios/run.hpp"
+#include "scenarios/answer/run.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace {

@@ -1,11 +1,11 @@
 // The mixed-integer programme of a chain against dynamic programming and against every answer looked at.
-#include "search/chains/milp_chain.hpp"
+#include "search/solve/layers/milp_chain.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "random_chain.hpp"
-#include "search/chains/chain_programme.hpp"
+#include "search/solve/layers/chain_programme.hpp"
 
 namespace {
 

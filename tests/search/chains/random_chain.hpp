@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/chains/layer_chain.hpp"
+#include "search/solve/layers/layer_chain.hpp"
 
 namespace test {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "pcg/graph/parallelize.hpp"
-#include "search/unity/unity.hpp"
+#include "search/planners/unity/unity.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "search/fsdp/fsdp.hpp"
+#include "search/planners/fsdp/fsdp.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {

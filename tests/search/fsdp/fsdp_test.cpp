@@ -1,5 +1,5 @@
 // Sharded data parallelism chooses what is not given: held against every plan that it could have given.
-#include "search/fsdp/fsdp.hpp"
+#include "search/planners/fsdp/fsdp.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The cheapest choices within a limit of bytes, against all choices one by one.
-#include "search/limited/cheapest_within.hpp"
+#include "search/solve/memory_constrained/cheapest_within.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <functional>
 
-#include "search/limited/choice_programme.hpp"
-#include "search/milp/cbc.hpp"
+#include "search/solve/memory_constrained/choice_programme.hpp"
+#include "search/solve/milp/cbc.hpp"
 
 namespace {
 

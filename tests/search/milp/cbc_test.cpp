@@ -1,5 +1,5 @@
 // Mixed-integer programmes by CBC: small ones by hand, and limits that hold.
-#include "search/milp/cbc.hpp"
+#include "search/solve/milp/cbc.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Parts that stages are made of, where a graph has no operator that every path goes through.
-#include "search/pipelines/stage_parts.hpp"
+#include "search/solve/stages/stage_parts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 #include "../problem.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "search/alpa/alpa.hpp"
+#include "search/planners/alpa/alpa.hpp"
 
 namespace {
 

@@ -1,0 +1,296 @@
+#include "profiles/fit/kernel_calibration.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/diagnostics.hpp"
+#include "profiles/fit/attention_fit.hpp"
+#include "profiles/fit/correction_fit.hpp"
+#include "profiles/fit/held_out.hpp"
+#include "profiles/fit/rate_fit.hpp"
+#include "profiles/kernel_time.hpp"
+
+namespace fit {
+namespace {
+
+using measured::KernelMeasurement;
+using pcg::KernelKind;
+
+constexpr int kFewestProducts = 40;       // some four rows for each of a product's eleven parameters
+constexpr int kFewestRates = 12;          // six rows for each of a rate's two
+constexpr int kFewestAttentions = 12;     // three rows for each of the four of attention's own model
+constexpr std::size_t kWorst = 5;         // rows that a report shows
+constexpr double kShortestS = 2e-7;       // no kernel has ever been this short: the clock ticked wrongly
+constexpr double kFasterThanPeak = 1.02;  // room for the rounding of clocks and timers
+constexpr double kSavedByWinograd = 4;    // FLOPs that a convolution may save on vector units
+constexpr double kSlowest = 300;          // times a plain roofline, beyond kSlowestS
+constexpr double kSlowestS = 1e-4;        // a late launch may add so much to a kernel of any size
+
+using Rows = std::vector<const KernelMeasurement*>;
+enum class Model { product, attention, rate };
+struct Group {
+  Model model = Model::rate;
+  Rows used, aside;
+  int left_out = 0;
+};
+using Groups = std::map<std::pair<KernelKind, pcg::Precision>, Group>;
+
+const profiles::DeviceProfile& device_of(const profiles::DeviceProfile& d, const std::string& name) {
+  return name == d.name ? d : profiles::device_profile(name);
+}
+
+std::string describe(const pcg::Kernel& k) {
+  if (profiles::is_product(k)) {
+    const std::string batch = k.batch > 1 ? fmt::format("{} of ", k.batch) : "";
+    return fmt::format("{} {}{} x {} x {}", pcg::to_text(k.kind), batch, k.m, k.n, k.k);
+  }
+  return fmt::format("{} {}", pcg::to_text(k.kind), base::to_text(k.bytes));
+}
+
+double peak_of(const profiles::DeviceProfile& d, const KernelMeasurement& m) { return d.peak.at(m.precision).value(); }
+
+bool wanted(const CalibrationConfig& config, const std::string& own, const KernelMeasurement& m) {
+  const bool device = config.devices.empty() ? m.device == own : std::ranges::find(config.devices, m.device) != config.devices.end();
+  return device && (config.kinds.empty() || std::ranges::find(config.kinds, m.kernel.kind) != config.kinds.end());
+}
+
+// All rates of a kind are one group, whatever the precision: they are bound by bytes. Attention has a model of its own where both passes
+// were measured: tables of the forward pass alone are of inference, with many short sequences.
+Groups sorted_rows(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows, const CalibrationConfig& config) {
+  Groups groups;
+  const auto is_wanted = [&](const KernelMeasurement& m) { return wanted(config, d.name, m); };
+  const bool has_both = std::ranges::any_of(
+      rows, [&](const KernelMeasurement& m) { return is_wanted(m) && m.kernel.kind == KernelKind::attention_gradient; });
+  for (const KernelMeasurement& m : rows) {
+    if (!is_wanted(m)) continue;
+    const bool product = profiles::is_product(m.kernel);
+    Group& g = groups[{m.kernel.kind, product ? m.precision : pcg::Precision::fp32}];
+    g.model = !product ? Model::rate : has_both && pcg::is_attention(m.kernel.kind) ? Model::attention : Model::product;
+    if (is_impossible(device_of(d, m.device), m)) ++g.left_out;
+    else (is_held_out(m.kernel, m.precision) ? g.aside : g.used).push_back(&m);
+  }
+  return groups;
+}
+
+// In order of size: fits that look at some of the rows look at all sizes.
+void sort_by_size(Rows& rows) {
+  std::ranges::stable_sort(rows, {}, [](const KernelMeasurement* m) {
+    const pcg::Kernel& k = m->kernel;
+    return std::tuple(k.batch, k.m, k.n, k.k, k.bytes.value(), m->time.value());
+  });
+}
+
+struct Errors {
+  double mean = 0, bias = 0, p90 = 0;
+};
+Errors errors_of(const Rows& rows, const std::vector<double>& predicted) {
+  Errors e;
+  if (rows.empty()) return e;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double off = predicted[i] / rows[i]->time.value() - 1;
+    e.bias += off;
+    sizes.push_back(std::abs(off));
+    e.mean += std::abs(off);
+  }
+  e.bias /= static_cast<double>(rows.size());
+  e.mean /= static_cast<double>(rows.size());
+  std::ranges::sort(sizes);
+  e.p90 = sizes[std::min(sizes.size() - 1, sizes.size() * 9 / 10)];
+  return e;
+}
+
+std::string sources_of(const Rows& rows) {
+  std::set<std::string> files;
+  for (const auto* m : rows) {
+    const std::string& s = m->source;
+    const std::size_t folder = s.rfind('/') == std::string::npos ? 0 : s.rfind('/') + 1;
+    files.insert(s.substr(folder, s.rfind(':') - folder));
+  }
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+std::string devices_of(const std::string& own, const Rows& rows) {
+  std::set<std::string> names;
+  for (const auto* m : rows) names.insert(m->device);
+  return names == std::set<std::string>{own} ? "" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Chips are told apart by how many multiprocessors they have.
+bool is_borrowed(const profiles::DeviceProfile& d, const Group& g) {
+  return std::ranges::any_of(g.used, [&](const auto* m) { return device_of(d, m->device).multiprocessors != d.multiprocessors; });
+}
+
+// `predicted` runs over group.used, then over group.aside.
+void judge(KernelFit& fit, const Group& g, const profiles::DeviceProfile& d, const std::vector<double>& predicted) {
+  const auto split = predicted.begin() + static_cast<std::ptrdiff_t>(g.used.size());
+  const std::vector<double> used(predicted.begin(), split), aside(split, predicted.end());
+  const Errors seen = errors_of(g.used, used), unseen = errors_of(g.aside, aside);
+  fit.provenance = {.source = sources_of(g.used.empty() ? g.aside : g.used),
+                    .device = devices_of(d.name, g.used.empty() ? g.aside : g.used),
+                    .borrowed = is_borrowed(d, g),
+                    .rows = static_cast<int>(g.used.size()),
+                    .error = seen.mean,
+                    .held_out_rows = static_cast<int>(g.aside.size()),
+                    .held_out_error = unseen.mean,
+                    .held_out_p90 = unseen.p90};
+  fit.held_out_bias = unseen.bias;
+  std::vector<RowError> rows;
+  for (std::size_t i = 0; i < g.aside.size(); ++i)
+    rows.push_back({describe(g.aside[i]->kernel), g.aside[i]->source, g.aside[i]->time.value(), aside[i]});
+  std::ranges::stable_sort(rows, std::greater<>{}, [](const RowError& r) { return std::abs(std::log(r.predicted_s / r.measured_s)); });
+  if (rows.size() > kWorst) rows.resize(kWorst);
+  fit.worst = std::move(rows);
+}
+
+std::vector<ProductRow> product_rows(const profiles::DeviceProfile& d, const Rows& rows) {
+  std::vector<ProductRow> result;
+  for (const auto* m : rows) {
+    const profiles::DeviceProfile& own = device_of(d, m->device);
+    result.push_back({{peak_of(own, *m), own.memory_bandwidth.value(), static_cast<double>(own.multiprocessors)},
+                      profiles::product_sizes(m->kernel, m->precision),
+                      m->time.value()});
+  }
+  return result;
+}
+std::vector<RateRow> rate_rows(const profiles::DeviceProfile& d, const Rows& rows) {
+  std::vector<RateRow> result;
+  for (const auto* m : rows) result.push_back({device_of(d, m->device).memory_bandwidth.value(), m->kernel.bytes.value(), m->time.value()});
+  return result;
+}
+
+std::vector<double> fit_products(const profiles::DeviceProfile& d, const Group& g, KernelKind kind, profiles::FittedProduct& into) {
+  const std::vector<ProductRow> used = product_rows(d, g.used), aside = product_rows(d, g.aside);
+  into.model = fit_product_model(used);
+  into.correction = fit_correction(kind, into.model, used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const ProductRow& r : *rows) predicted.push_back(predict(kind, into.model, into.correction, r));
+  return predicted;
+}
+std::vector<double> fit_attentions(const profiles::DeviceProfile& d, const Group& g, profiles::FittedAttention& into) {
+  std::vector<AttentionRow> used, aside;
+  for (const auto* m : g.used) used.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
+  for (const auto* m : g.aside) aside.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
+  into.model = fit_attention(used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const AttentionRow& r : *rows) predicted.push_back(predict(into.model, r));
+  return predicted;
+}
+std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, profiles::FittedRate& into) {
+  const std::vector<RateRow> used = rate_rows(d, g.used), aside = rate_rows(d, g.aside);
+  const profiles::Efficiency fit = fit_rate(used);
+  std::vector<double> predicted;
+  for (const auto* rows : {&used, &aside})
+    for (const RateRow& r : *rows) predicted.push_back(predict(fit, r));
+  const auto [least, most] = std::ranges::minmax(used, {}, &RateRow::bytes);
+  // The rows' fixed part beyond the shortest kernel belongs to the timer and the launch, not to the kernel.
+  into.traffic = {fit.max, std::min(fit.half, (d.memory_bandwidth * d.kernel_floor).value() * fit.max)};
+  into.smallest = base::Bytes(least.bytes);
+  into.largest = base::Bytes(most.bytes);
+  return predicted;
+}
+
+KernelFit fit_group(const profiles::DeviceProfile& d, KernelKind kind, pcg::Precision precision, const Group& g,
+                    const CalibrationConfig& config, profiles::Fitted& into) {
+  KernelFit fit{.kind = kind, .precision = precision, .product = g.model != Model::rate, .left_out = g.left_out};
+  const int fewest = g.model == Model::product ? kFewestProducts : g.model == Model::attention ? kFewestAttentions : kFewestRates;
+  if (static_cast<int>(g.used.size()) < fewest) {
+    fit.provenance.rows = static_cast<int>(g.used.size());
+    fit.refusal = fmt::format("{} usable rows beside those kept aside, a fit needs {}", g.used.size(), fewest);
+    return fit;
+  }
+  const auto keep = [&](const std::vector<double>& predicted, auto& model) {
+    judge(fit, g, d, predicted);
+    fit.provenance.command = config.command;
+    model.provenance = fit.provenance;
+  };
+  const std::pair key(kind, precision);
+  if (g.model == Model::product) {
+    profiles::FittedProduct product;
+    keep(fit_products(d, g, kind, product), product);
+    into.products[key] = std::move(product);
+    into.attentions.erase(key);
+  } else if (g.model == Model::attention) {
+    profiles::FittedAttention attention;
+    keep(fit_attentions(d, g, attention), attention);
+    into.attentions[key] = std::move(attention);
+    into.products.erase(key);
+  } else {
+    keep(fit_rates(d, g, into.rates[kind]), into.rates[kind]);
+  }
+  return fit;
+}
+
+std::vector<profiles::MeasuredKernel> table_of(const Groups& groups) {
+  std::vector<profiles::MeasuredKernel> table;
+  for (const auto& [key, group] : groups)
+    for (const Rows* rows : {&group.used, &group.aside})
+      for (const KernelMeasurement* m : *rows) table.push_back({m->precision, m->kernel, m->time.value()});
+  return table;
+}
+
+void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                    const CalibrationConfig& config) {
+  if (!groups.empty()) return;
+  std::set<std::string> names;
+  for (const KernelMeasurement& m : rows) names.insert(m.device);
+  base::Diagnostics sink;
+  sink.add(
+      {}, "",
+      fmt::format("no kernel was measured on {}", config.devices.empty() ? d.name : fmt::format("{}", fmt::join(config.devices, ", "))),
+      names.empty() ? "the files hold no kernels"
+                    : fmt::format("the files hold kernels of {}{}", fmt::join(names, ", "),
+                                  config.kinds.empty() ? "" : "; --kind leaves out those of other kinds"));
+  sink.throw_if_any();
+}
+
+}  // namespace
+
+bool is_impossible(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
+  const double t = m.time.value();
+  if (!(t > kShortestS) || !std::isfinite(t)) return true;
+  if (!d.peak.contains(m.precision)) return true;
+  const double compute = m.kernel.tensor_cores ? m.kernel.flops.value() / peak_of(d, m) : 0;
+  const double saved = m.kernel.kind == KernelKind::convolution ? kSavedByWinograd : 1;
+  if (t * kFasterThanPeak * saved < compute) return true;
+  return t > kSlowestS + kSlowest * std::max(compute, (m.kernel.bytes / d.memory_bandwidth).value());
+}
+
+KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                                    const CalibrationConfig& config) {
+  Groups groups = sorted_rows(d, rows, config);
+  refuse_nothing(groups, d, rows, config);
+  KernelCalibration result{.fitted = d.fitted};
+  if (config.keep_table) result.fitted.table = table_of(groups);
+  for (auto& [key, group] : groups) {
+    sort_by_size(group.used);
+    sort_by_size(group.aside);
+    result.fits.push_back(fit_group(d, key.first, key.second, group, config, result.fitted));
+  }
+  return result;
+}
+
+std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
+                                       const CalibrationConfig& config) {
+  Groups groups = sorted_rows(d, rows, config);
+  std::vector<KernelFit> fits;
+  for (auto& [key, group] : groups) {
+    group.aside.insert(group.aside.end(), group.used.begin(), group.used.end());  // nothing is fitted: all of them judge
+    group.used.clear();
+    sort_by_size(group.aside);
+    KernelFit fit{.kind = key.first, .precision = key.second, .product = group.model != Model::rate, .left_out = group.left_out};
+    std::vector<double> predicted;
+    for (const auto* m : group.aside) predicted.push_back(profiles::kernel_time(d, m->kernel, m->precision).time.value());
+    judge(fit, group, d, predicted);
+    fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+}  // namespace fit

@@ -1,0 +1,57 @@
+#pragma once
+// Fits the models of a device profile to measured kernels: sorts rows by kind, leaves impossible ones out, keeps a fifth aside, fits, and
+// reports the errors on both parts.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiles/device_profile.hpp"
+#include "profiles/measured/measurements.hpp"
+
+namespace fit {
+
+struct CalibrationConfig {
+  std::vector<std::string> devices;    // whose rows count; empty: the profile's own. A sister's rows are fitted with the sister's peaks
+  std::vector<pcg::KernelKind> kinds;  // empty: all that there are rows of
+  std::string command;                 // stands beside the numbers
+  bool keep_table = false;             // the rows themselves go into the profile, those kept aside too
+};
+
+// Predicted against measured for one row.
+struct RowError {
+  std::string what;    // "matmul 1 x 32 x 128"
+  std::string source;  // "FILE:LINE"
+  double measured_s = 0;
+  double predicted_s = 0;
+};
+
+struct KernelFit {
+  pcg::KernelKind kind = pcg::KernelKind::matmul;
+  pcg::Precision precision = pcg::Precision::fp32;  // of products; a rate serves all
+  bool product = false;
+  int left_out = 0;  // rows that cannot be true
+  profiles::Provenance provenance;
+  double held_out_bias = 0;     // mean of predicted / measured - 1 on the rows kept aside
+  std::string refusal;          // why there is no fit; empty: there is one
+  std::vector<RowError> worst;  // of the rows kept aside, at most five
+};
+
+struct KernelCalibration {
+  profiles::Fitted fitted;      // of the profile, with what was fitted in place
+  std::vector<KernelFit> fits;  // by kind and precision
+};
+
+// Returns whether the time of a row is impossible on its device: shorter than the peaks allow (that of compute only for products and
+// attention) or than any launch, hundreds of times longer than a plain roofline, no finite number, or of a precision without a peak.
+[[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measured::KernelMeasurement& m);
+
+// Returns the fits of a profile's kinds of kernels. Throws: base::InputError when no row is of the devices and kinds asked for.
+[[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,
+                                                  const CalibrationConfig& config);
+
+// Returns the errors of a profile on rows, whoever fitted it: one entry per kind and precision.
+[[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,
+                                                     const CalibrationConfig& config);
+
+}  // namespace fit

@@ -1,0 +1,47 @@
+#pragma once
+// Fits a network profile to measured collectives: the latencies and shares that the rows identify are fitted, the others are kept. A row is
+// predicted as the simulator would: the quickest of the library's algorithms and protocols on the preset's links.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiles/measured/measurements.hpp"
+#include "profiles/network_profile.hpp"
+
+namespace fit {
+
+// Below it the latencies of hops decide, above it bandwidths: the bench tables level out at about 1 MB.
+inline constexpr base::Bytes kShortMessage{1e6};
+
+// Predicted against measured for one row.
+struct NetworkResidual {
+  const measured::CollectiveMeasurement* row = nullptr;
+  base::Seconds predicted;
+  profiles::Algorithm algorithm = profiles::Algorithm::ring;
+  profiles::Protocol protocol = profiles::Protocol::simple;
+  bool held_out = false;
+  [[nodiscard]] double error() const { return predicted / row->time - 1; }
+};
+
+struct NetworkFitConfig {
+  bool hold_out = true;       // a fifth of the rows takes no part in the fit
+  int most_rounds = 60;       // of the search
+  double short_weight = 0.5;  // of a row below 1 MB
+};
+
+struct NetworkFit {
+  profiles::NetworkProfile profile;
+  std::vector<NetworkResidual> residuals;  // one per row that is of a cluster with this profile, in order
+  std::vector<std::string> notes;
+};
+
+// Returns a profile fitted by robust least squares of the logarithm of time, beginning at the one given. `rows` must outlive the answer.
+// Throws: base::InputError when no row is of a preset whose `network_profile` this is.
+[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measured::CollectiveMeasurement> rows,
+                                     const NetworkFitConfig& config = {});
+// Returns the residuals of a profile, whoever fitted it. Throws as fit_network does.
+[[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
+                                                           std::span<const measured::CollectiveMeasurement> rows);
+
+}  // namespace fit

@@ -1,0 +1,194 @@
+// Each public table says on which machine it was measured; which preset describes that machine is decided here, in one place per table.
+// Rows of machines without a preset, and rows that show something else than the network (a forced algorithm, a host that could not launch
+// faster), are left out with a note.
+#include "profiles/measured/collective_tables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "profiles/measured/table_rows.hpp"
+
+namespace measured {
+namespace {
+
+constexpr std::string_view kCollectiveHeader = "cluster,nodes,gpus,kind,bytes,seconds";
+
+// Adds the rows of one table to the measurements, or counts why not.
+class CollectiveRows {
+ public:
+  CollectiveRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
+
+  void leave_out(const std::string& reason) { left_out_.add(reason); }
+  // Calls use(row, preset, kind) for each row whose machine has a preset and whose collective is one of ours; the other rows are counted.
+  // machine(row) is the machine's name in the table; the column `op` names the collective.
+  template <class Machine, class Use>
+  void each(const Names& presets, Machine machine, Use use) {
+    for (const CsvRow& row : t_.rows()) {
+      const auto preset = left_out_.ours(presets, machine(row), "no cluster preset for");
+      const auto k = preset ? kind(t_.cell(row, "op")) : std::nullopt;
+      if (k) use(row, *preset, *k);
+    }
+  }
+  // Counts are refused where they cannot be true, times that are missing are noted.
+  void add(const CsvRow& row, const std::string& cluster, double nodes, double gpus, profiles::CollectiveKind kind, double bytes,
+           std::optional<double> seconds) {
+    constexpr double kMost = 1e6;
+    const auto whole = [](double x) { return x >= 1 && x <= kMost && x == static_cast<double>(static_cast<int>(x)); };
+    if (!whole(nodes) || !whole(gpus) || gpus < nodes || static_cast<int>(gpus) % static_cast<int>(nodes) != 0)
+      t_.complain(row, fmt::format("{} GPUs on {} nodes", gpus, nodes), "whole numbers, as many GPUs on each node");
+    if (!(bytes > 0)) return leave_out("no bytes");
+    if (gpus < 2) return leave_out("one GPU alone");
+    if (!seconds || !(*seconds > 0)) return leave_out("no time");
+    into_.collectives.push_back(
+        {cluster, static_cast<int>(nodes), static_cast<int>(gpus), kind, base::Bytes(bytes), base::Seconds(*seconds), t_.source(row)});
+  }
+  [[nodiscard]] double required(const CsvRow& row, std::string_view column) const {
+    const auto value = t_.number(row, column);
+    if (!value) t_.complain(row, fmt::format("{} is empty", column));
+    return *value;
+  }
+
+ private:
+  std::optional<profiles::CollectiveKind> kind(const std::string& name) {
+    const auto k = name == "alltoall"    ? profiles::CollectiveKind::all_to_all
+                   : name == "send_recv" ? profiles::CollectiveKind::send
+                                         : profiles::collective_kind(name);
+    if (!k) leave_out(fmt::format("no such collective here: {}", name));
+    return k;
+  }
+
+  const CsvTable& t_;
+  Measurements& into_;
+  RowsLeftOut left_out_;
+};
+
+// Machines that one column names.
+auto in_column(const CsvTable& t, std::string_view column) {
+  return [&t, column](const CsvRow& row) { return t.cell(row, column); };
+}
+
+void read_own_collectives(const CsvTable& t, Measurements& into) {
+  CollectiveRows c(t, into);
+  for (const CsvRow& row : t.rows()) {
+    const auto kind = profiles::collective_kind(t.cell(row, "kind"));
+    if (!kind) t.complain(row, fmt::format("kind: \"{}\" is no collective", t.cell(row, "kind")));
+    if (t.cell(row, "cluster").empty()) t.complain(row, "cluster is empty", "a preset's name");
+    c.add(row, t.cell(row, "cluster"), c.required(row, "nodes"), c.required(row, "gpus"), *kind, c.required(row, "bytes"),
+          t.number(row, "seconds"));
+  }
+}
+
+// NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective. Nobody
+// says how its eight L40S are wired: two of them have a path of PCIe alone, four reach a quarter of its rate and eight a fifteenth.
+void read_aiconfigurator(const CsvTable& t, Measurements& into) {
+  static const Names kPresets = {{"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"},
+                                 {"b200_sxm", "dgx-b200"},      {"b300_sxm", "dgx-b300"}, {"gb200", "gb200-nvl72"},
+                                 {"l40s", "pcie-l40s-4"}};
+  CollectiveRows c(t, into);
+  c.each(kPresets, in_column(t, "system"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    if (preset.starts_with("pcie") && c.required(row, "n_gpus") > 2)
+      return c.leave_out("its wires between more than two GPUs are not known");
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
+  });
+}
+
+// vTrain: one node. Its V100 machine reaches 22.5 GB/s between GPUs 0 and 1 and 134 GB/s among eight: the hybrid cube mesh of a DGX-1V.
+void read_vtrain(const CsvTable& t, Measurements& into) {
+  static const Names kPresets = {{"a100", "dgx-a100-80gb"}, {"v100", "dgx-1v"}};
+  CollectiveRows c(t, into);
+  c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "out_of_place_us"), 1e-6));
+  });
+}
+
+bool is_single_process(const CsvTable& t, const CsvRow& row) { return t.cell(row, "notes").find("single process") != std::string::npos; }
+
+// A process that drives eight GPUs launches on one after another: up to a quarter above its least time, a row has measured the host.
+constexpr double kLaunchBound = 1.25;
+
+// Least time of each collective in the rows of single processes, in microseconds.
+std::map<std::string, double> launch_floors(const CsvTable& t) {
+  std::map<std::string, double> floors;
+  for (const CsvRow& row : t.rows()) {
+    if (!is_single_process(t, row)) continue;
+    if (const auto us = t.number(row, "oop_time_us"); us && *us > 0) {
+      const auto [at, is_new] = floors.try_emplace(t.cell(row, "op"), *us);
+      if (!is_new) at->second = std::min(at->second, *us);
+    }
+  }
+  return floors;
+}
+
+// nccl-tests runs that were published. A machine is known by its GPU and network columns together.
+void read_nccl_tests(const CsvTable& t, Measurements& into) {
+  static const Names kPresets = {
+      {"A100-SXM4-40GB, NVLink3+NVSwitch", "dgx-a100-40gb"},
+      {"A100 (DGX A100), 8x ConnectX-6 HDR200 IB per node", "dgx-a100-40gb"},
+      {"A100-SXM4-40GB (BM.GPU4.8), 16x100Gb RoCE per node", "dgx-a100-40gb"},  // two adapters per GPU: as much as one HDR
+      {"A100-80GB (p4de.24xlarge), 4x100Gb EFA per node", "aws-p4de.24xlarge"},
+      {"H100 (p5.48xlarge), 32x100Gb EFA per node (3200Gb/s)", "aws-p5.48xlarge"},
+      {"H100 (p5.48xlarge), 3200Gb/s EFA; EKS", "aws-p5.48xlarge"},
+      {"H100 (p5.48xlarge), NVLink4+NVSwitch (NVLS)", "aws-p5.48xlarge"},
+      {"H100 SXM (CoreWeave HGX), 8x400Gb NDR IB", "dgx-h100"},
+      {"GB200 NVL72, NVLink5 NVL72", "gb200-nvl72"},
+      {"GB200 NVL72, 2 racks NVL72 + IB", "gb200-nvl72"},
+      {"GB200 NVL72, 20 racks NVL72 + IB", "gb200-nvl72"},
+  };
+  const std::map<std::string, double> floors = launch_floors(t);
+  const auto machine = [&](const CsvRow& row) { return t.cell(row, "gpu") + ", " + t.cell(row, "network"); };
+  CollectiveRows c(t, into);
+  c.each(kPresets, machine, [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    const auto us = t.number(row, "oop_time_us");
+    if (is_single_process(t, row) && us && *us < kLaunchBound * floors.at(t.cell(row, "op")))
+      return c.leave_out("as quick as one process launches");
+    c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(us, 1e-6));
+  });
+}
+
+// vidur: within one node, and its H100 sends between two. The second node of its A100s hangs on a fabric that is not named (8 GB/s).
+void read_vidur(const CsvTable& t, Measurements& into) {
+  static const Names kPresets = {{"a100_dgx", "dgx-a100-80gb"}, {"h100_dgx", "dgx-h100"}};
+  CollectiveRows c(t, into);
+  c.each(kPresets, in_column(t, "network_device"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    const double gpus = c.required(row, "num_workers"), nodes = gpus / c.required(row, "devices_per_node");
+    if (nodes > 1 && preset == "dgx-a100-80gb") c.leave_out("between nodes, over a fabric that is not named");
+    else c.add(row, preset, nodes, gpus, kind, c.required(row, "bytes"), scaled(t.number(row, "median_ms"), 1e-3));
+  });
+}
+
+// ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose.
+void read_ml_engineering(const CsvTable& t, Measurements& into) {
+  static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
+  CollectiveRows c(t, into);
+  c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+    if (t.cell(row, "network").find("NVLS off") != std::string::npos) return c.leave_out("the algorithm was forced");
+    const double gpus = c.required(row, "n_gpus"), bytes = c.required(row, "bytes");
+    std::optional<double> seconds;  // busbw = 2 (n-1)/n S/t
+    if (const auto busbw = t.number(row, "busbw_GBps"); busbw && *busbw > 0) seconds = 2 * (gpus - 1) / gpus * bytes / (*busbw * 1e9);
+    c.add(row, preset, c.required(row, "n_nodes"), gpus, kind, bytes, seconds);
+  });
+}
+
+}  // namespace
+
+bool read_collective_table(const CsvTable& t, Measurements& into) {
+  if (t.has_all({"cluster", "nodes", "gpus", "kind", "bytes", "seconds"})) read_own_collectives(t, into);
+  else if (t.has_all({"system", "op", "n_gpus", "bytes", "latency_ms"})) read_aiconfigurator(t, into);
+  else if (t.has_all({"gpu", "n_gpus", "bytes", "out_of_place_us", "op"})) read_vtrain(t, into);
+  else if (t.has_all({"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "oop_time_us", "notes"})) read_nccl_tests(t, into);
+  else if (t.has_all({"network_device", "op", "num_workers", "devices_per_node", "bytes", "median_ms"})) read_vidur(t, into);
+  else if (t.has_all({"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "busbw_GBps"})) read_ml_engineering(t, into);
+  else return false;
+  return true;
+}
+
+std::string to_csv(const std::vector<CollectiveMeasurement>& collectives) {
+  std::string text = std::string(kCollectiveHeader) + "\n";
+  for (const CollectiveMeasurement& m : collectives)
+    text += fmt::format("{},{},{},{},{},{}\n", m.cluster, m.nodes, m.gpus, to_text(m.kind), m.bytes.value(), m.time.value());
+  return text;
+}
+
+}  // namespace measured

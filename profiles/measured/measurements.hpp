@@ -1,0 +1,46 @@
+#pragma once
+// Measured times of single kernels and of collectives, which calibration fits and validation compares with. They have one form, whatever
+// file they came from: our own CSV (docs/formats.md, "Measurements"), a public table recognised by its header, or an imported trace.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "pcg/operators/tensor.hpp"
+#include "pcg/work/kernel.hpp"
+#include "profiles/collective_kind.hpp"
+
+namespace measured {
+
+struct KernelMeasurement {
+  std::string device;  // a device profile's name
+  pcg::Precision precision = pcg::Precision::fp32;
+  pcg::Kernel kernel;  // kind, FLOPs, bytes, matmul sizes: as pcg/work would give it
+  base::Seconds time;
+  std::string source;  // "FILE:LINE"
+};
+
+struct CollectiveMeasurement {
+  std::string cluster;  // a preset's name
+  int nodes = 1;
+  int gpus = 2;  // in all
+  profiles::CollectiveKind kind = profiles::CollectiveKind::all_reduce;
+  base::Bytes bytes;  // the full buffer, as sim::plan_collective counts it
+  base::Seconds time;
+  std::string source;  // "FILE:LINE"
+};
+
+struct Measurements {
+  std::vector<KernelMeasurement> kernels;
+  std::vector<CollectiveMeasurement> collectives;
+  std::vector<std::string> notes;  // rows left out, and why: "FILE: 12 rows left out: no device profile for MI210"
+};
+
+// Reads a CSV file's text; `file` names it in messages. Rows that cannot be used are left out with a note: those
+// without a time, and in public tables those of a device that has no profile. Our own table may name a device that has none yet.
+// Throws: base::InputError when the header is neither ours nor a known table's, or a cell is not what its column holds.
+[[nodiscard]] Measurements read_measurements(std::string_view text, const std::string& file);
+
+}  // namespace measured

@@ -1,0 +1,238 @@
+#include "scenarios/answer/answer.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "base/check.hpp"
+#include "profiles/profile_files.hpp"
+#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/intervals/interval.hpp"
+#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/question/saved_plan.hpp"
+#include "sim/oracle.hpp"
+
+namespace scenarios {
+namespace {
+
+using base::NoteKind;
+
+// Backward costs twice forward: one product for each of the two gradients (Megatron-LM, arXiv 2104.04473, appendix).
+constexpr double kPasses = 3;  // forward, and backward for both factors of a product
+
+base::Seconds now() { return base::Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()); }
+
+double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precision) {
+  double sum = 0;
+  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
+    sum += profiles::device_profile(d.type).peak.at(precision).value() * d.speed.compute;
+  return sum;
+}
+
+Run start_of(const std::string& plan, const Variant& variant, const std::string& variant_name) {
+  Run run;
+  run.plan = plan;
+  run.variant = variant_name;
+  run.framework = variant.framework.name();
+  run.has_own_framework = variant.framework.named_by == Framework::NamedBy::entry;
+  return run;
+}
+
+// The residuals are of the profiles that ship: of other ones nothing was measured.
+void tell_apart(QuestionKind& kind, const Variant& variant, const std::set<std::string>& devices) {
+  if (variant.framework.differs()) kind.framework += " of the scenario";
+  if (std::ranges::any_of(devices, profiles::is_file)) kind.device = "of a file";
+  if (profiles::is_file(variant.cluster->network_profile())) kind.fabric += ", its profile of a file";
+}
+
+std::set<std::string> device_types(const topology::Cluster& cluster, int gpus) {
+  std::set<std::string> types;
+  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus))) types.insert(d.type);
+  return types;
+}
+
+// More than the peak is a matter of what is counted, or a forecast that is too short.
+void add_numbers(Run& run, const Variant& variant) {
+  const pcg::Plan& plan = *run.made;
+  const sim::SimulationResult& s = *run.simulation;
+  const double time_s = s.iteration_time.value();
+  const auto batch = static_cast<double>(plan.training.global_batch);
+  run.gpus = plan.gpus;
+  run.plan_summary = plan.summary;
+  Question question = question_of(plan, *variant.cluster, s);
+  const std::set<std::string> devices = device_types(*variant.cluster, plan.gpus);
+  tell_apart(question.kind, variant, devices);
+  Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
+  run.interval_low = interval.low;
+  run.interval_high = interval.high;
+  run.notes.push_back(std::move(interval.note));
+  run.notes.push_back(variant.framework.note());
+  if (const std::int64_t all = variant.model->parameters(), frozen = variant.model->frozen_parameters(); frozen > 0)
+    run.notes.push_back({NoteKind::detail, fmt::format("{} of {} parameters are trained, the others frozen", all - frozen, all)});
+  for (const std::string& type : devices)
+    if (profiles::is_file(type)) run.notes.push_back({NoteKind::detail, fmt::format("device profile {}", profiles::device_title(type))});
+  run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
+  if (time_s > 0) {
+    run.samples_per_s = batch / time_s;
+    run.tokens_per_s = run.samples_per_s * static_cast<double>(variant.model->tokens_per_sample());
+    const double batches = batch / static_cast<double>(variant.model->batch());
+    const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
+    run.mfu = batches * variant.model->iteration_flops().value() / peak;
+    run.mfu_causal = run.mfu - kPasses * batches * variant.model->masked_flops().value() / peak;
+    if (auto note = high_mfu_note(run.mfu, run.mfu_causal)) run.notes.push_back(std::move(*note));
+  }
+  if (!s.memory.fits()) run.status = Status::out_of_memory;
+}
+
+void simulate(Run& run, const Variant& variant, Spans spans) {
+  const sim::SimulationConfig config{.trace = spans == Spans::keep, .framework = variant.framework.profile};
+  const base::Seconds start = now();
+  run.simulation = sim::simulate_plan(*run.made, *variant.cluster, config);
+  run.simulation_time = now() - start;
+  add_numbers(run, variant);
+}
+
+search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& variant, std::vector<base::Note>& notes) {
+  using search::Constraint;
+  using search::Refusal;
+  pcg::Plan plan = *entry.plan;
+  if (auto other = of_another_model(plan, variant)) return Refusal{Constraint::model, std::move(*other)};
+  const int gpus = variant.cluster->device_count();
+  if (plan.gpus > gpus)
+    return Refusal{Constraint::devices, fmt::format("the saved plan needs {} GPUs, the cluster has {}", plan.gpus, gpus)};
+  for (const topology::Device& d : variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)))
+    if (const auto why = profiles::unsupported(profiles::device_profile(d.type), plan.training.precision))
+      return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
+  const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
+  if (saved_with != plan.training.framework)
+    notes.push_back(
+        {NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                        pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
+  if (variant.training != plan.training)
+    notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
+                                                    plan.training.global_batch, pcg::to_text(plan.training.precision))});
+  return plan;
+}
+
+search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
+  const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile});
+  const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
+  search::SearchResult result = entry.planner->plan(
+      problem, entry.options,
+      {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted, .jobs = options.jobs});
+  BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
+  BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());
+  return result;
+}
+
+Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
+  const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
+  return {.searched = asked != nullptr && asked->planner->searches,
+          .termination = std::move(result.termination),
+          .objective = result.objective,
+          .bound = result.bound,
+          .counted = result.counted,
+          .lost = std::move(result.lost),
+          .notes = std::move(result.notes)};
+}
+
+Status status_of(const search::Termination& t) {
+  if (t.has_plan()) return Status::ok;
+  return t.is_infeasible() ? Status::infeasible : Status::time_limit;
+}
+
+// An entry's plan, and its simulation where the planner has made it under the same conditions.
+struct Planned {
+  Run run;
+  std::optional<sim::SimulationResult> simulation;
+};
+
+Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const RunOptions& options) {
+  Planned planned;
+  Run& run = planned.run = start_of(entry.name, variant, variant_name);
+  run.gpus = variant.cluster->device_count();
+  const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
+  const base::Seconds start = now();
+  search::SearchResult result = asked != nullptr ? ask_planner(*asked, variant, options)
+                                                 : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
+  run.search_time = now() - start;
+  if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
+    run.notes.push_back({NoteKind::problem, result.best ? "the search was interrupted: this is the best plan so far"
+                                                        : "the search was interrupted before any plan was found"});
+  std::optional<pcg::Plan>& made = result.best ? result.best : result.closest;
+  planned.simulation = std::move(result.simulation);
+  run.planning = planning_of(entry, result);
+  run.status = status_of(run.planning->termination);
+  if (!made) return planned;
+  made->name = entry.name;
+  run.made = std::make_shared<const pcg::Plan>(std::move(*made));
+  if (asked != nullptr)
+    for (const std::string& note : variant.notes) run.notes.push_back({NoteKind::assumption, note});
+  return planned;
+}
+
+bool is_better(const Run& a, const Run& b) {
+  if ((a.status == Status::ok) != (b.status == Status::ok)) return a.status == Status::ok;
+  return a.simulation && (!b.simulation || a.simulation->iteration_time < b.simulation->iteration_time);
+}
+
+// The answer of the same plan, given as the planner's.
+Run taken_over(const Run& same, Run planned) {
+  Run r = same;
+  r.notes.insert(r.notes.begin(), planned.notes.begin(), planned.notes.end());
+  r.replanned = true;
+  r.search_time = planned.search_time;
+  r.planning = std::move(planned.planning);
+  return r;
+}
+
+}  // namespace
+
+bool is_same_question(const Variant& a, const Variant& b) {
+  return a.cluster->device_count() == b.cluster->device_count() && a.training == b.training && (a.model == b.model || *a.model == *b.model);
+}
+
+Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name) {
+  BASE_CHECK(base.made, "{} has no plan", base.plan);
+  Run run = start_of(base.plan, variant, variant_name);
+  run.replanned = false;
+  run.made = base.made;
+  simulate(run, variant, Spans::drop);
+  return run;
+}
+
+Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, Status status, const std::string& ended) {
+  Run run = start_of(entry.name, variant, variant_name);
+  run.status = status;
+  run.gpus = variant.cluster->device_count();
+  run.notes.push_back(
+      {NoteKind::problem,
+       status == Status::crashed
+           ? fmt::format("there is no answer: its worker process crashed ({}), and so did a second one", ended)
+           : fmt::format(
+                 "there is no answer: its worker process was ended from outside ({}), as the system does when memory runs out, and so "
+                 "was a second one that worked alone",
+                 ended)});
+  return run;
+}
+
+Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan, const RunOptions& options,
+           Spans spans) {
+  auto [planned, simulation] = make_plan(entry, variant, variant_name, options);
+  if (same_plan != nullptr && planned.made && *planned.made == *same_plan->made) return taken_over(*same_plan, std::move(planned));
+  Run run = planned;
+  if (run.made && simulation && spans == Spans::drop) {
+    run.simulation = std::move(simulation);
+    add_numbers(run, variant);
+  } else if (run.made) {
+    simulate(run, variant, spans);
+  }
+  if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
+  planned.notes.push_back({NoteKind::search, "the plan of the base is still the best that the search knows"});
+  return taken_over(*same_plan, std::move(planned));
+}
+
+}  // namespace scenarios

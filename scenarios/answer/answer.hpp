@@ -1,0 +1,28 @@
+#pragma once
+// One answer: a plan entry on one variant. Private to this folder.
+
+#include "scenarios/answer/result.hpp"
+#include "scenarios/answer/run.hpp"
+#include "scenarios/question/variant.hpp"
+
+namespace scenarios {
+
+// Whether a simulation keeps the spans of its tasks, for a trace.
+enum class Spans { drop, keep };
+
+// Returns the answer of an entry: its plan for the variant, simulated. `same_plan` is the base's plan on this variant, if it was simulated:
+// a plan that is made equal to it is not simulated again, and a planner that searches does not answer with a worse one.
+[[nodiscard]] Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan,
+                         const RunOptions& options, Spans spans);
+
+// Returns the answer of the base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
+[[nodiscard]] Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name);
+
+// Returns the row of an entry without an answer, and why there is none. `ended`: how its worker processes ended.
+[[nodiscard]] Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, Status status,
+                             const std::string& ended);
+
+// Returns whether a plan for one variant can run on the other as it is: as many GPUs, the same model and training.
+[[nodiscard]] bool is_same_question(const Variant& a, const Variant& b);
+
+}  // namespace scenarios

@@ -1,0 +1,93 @@
+#include "scenarios/answer/check.hpp"
+
+#include <fmt/core.h>
+
+#include "base/yaml/parse.hpp"
+#include "base/yaml/reader.hpp"
+#include "pcg/evaluator/equivalence.hpp"
+#include "pcg/evaluator/evaluator.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/framework_profile.hpp"
+#include "profiles/network_profile.hpp"
+#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/question/scenario.hpp"
+#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/rule_files/rule_file_read.hpp"
+#include "topology/cluster.hpp"
+#include "topology/load.hpp"
+
+namespace scenarios {
+namespace {
+
+constexpr int kSizes = 3;  // random sizes at which a plan and its model are evaluated
+
+CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& directory, std::uint64_t seed) {
+  const pcg::Plan plan = pcg::read_plan(document);
+  const pcg::Graph model = pcg::models::load_model(plan.model, "plan.model", directory, 1);
+  const pcg::EquivalenceResult result = pcg::check_equivalence(plan, model, kSizes, seed);
+  return {result.equivalent, result.detail};
+}
+
+CheckResult check_scenario(const base::Yaml& document, const std::filesystem::path& directory) {
+  const Scenario s = load_scenario(document, directory);
+  const std::string capacity = s.capacity ? fmt::format(", {} machines to buy or rent", s.capacity->points.size()) : "";
+  return {true, fmt::format("scenario {}: {} plans, {} what-ifs{}", s.name, s.plans.size(), s.variants.size() - 1, capacity)};
+}
+
+CheckResult check_cluster(const base::Yaml& document, const std::filesystem::path& directory) {
+  base::Diagnostics sink;
+  base::MapReader in(document, "", sink);
+  const base::Yaml* section = in.required("cluster");
+  in.format();
+  in.finish();
+  sink.throw_if_any();
+  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster", directory), "cluster");
+  return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
+}
+
+CheckResult check_model(const base::Yaml& document, const std::filesystem::path& file) {
+  if (document.find("model") != nullptr) {  // a file of ours; graphs and configs of Hugging Face judge their keys themselves
+    base::Diagnostics sink;
+    base::MapReader in(document, "", sink);
+    (void)in.required("model");
+    in.format();
+    in.finish();
+    sink.throw_if_any();
+  }
+  const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
+  return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};
+}
+
+CheckResult check_framework(const base::Yaml& document) {
+  const profiles::FrameworkProfile profile = profiles::load_framework_profile(document);
+  return {true, fmt::format("framework profile {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)])};
+}
+
+CheckResult check_rules(const std::filesystem::path& file, int processes) {
+  rules::RuleFile rules = rules::read_rules(file);
+  const std::string reason = rules::why_not_as_written(rules, rules::axioms());
+  const std::size_t count = rules::load_rules(std::move(rules), processes).size();
+  return {true, fmt::format("{} rules, all proved{}", count, reason.empty() ? "" : "; of the file: " + reason)};
+}
+
+}  // namespace
+
+// Keys that only one kind of file has come first; a graph or a config of Hugging Face has no key of its own that is sure.
+CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, int processes) {
+  const base::Yaml document = base::read_yaml(file);
+  const std::filesystem::path directory = file.parent_path();
+  const auto has = [&](std::string_view key) { return document.find(key) != nullptr; };
+  if (has("plans") || has("training")) return check_scenario(document, directory);
+  if (has("plan")) return check_plan(document, directory, seed);
+  if (has("device")) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
+  if (has("framework")) return check_framework(document);
+  if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
+  if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
+  if (has("rules")) return check_rules(file, processes);
+  if (has("cluster")) return check_cluster(document, directory);
+  return check_model(document, file);
+}
+
+}  // namespace scenarios

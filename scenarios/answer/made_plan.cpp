@@ -1,0 +1,41 @@
+#include "scenarios/answer/made_plan.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/yaml/parse.hpp"
+#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_write.hpp"
+
+namespace scenarios {
+
+MadePlan::MadePlan(std::string text, std::vector<pcg::Rewrite> rewrites)
+    : text_(std::make_shared<const std::string>(std::move(text))), rewrites_(std::move(rewrites)) {}
+
+const pcg::Plan& MadePlan::operator*() const {
+  BASE_CHECK(plan_ != nullptr, "the plan is kept as text");
+  return *plan_;
+}
+
+std::shared_ptr<const pcg::Plan> MadePlan::value() const {
+  if (!text_) return plan_;
+  return std::make_shared<const pcg::Plan>(pcg::read_plan(base::parse_yaml(*text_, "<plan>")));
+}
+
+std::string MadePlan::text() const { return text_ ? *text_ : pcg::write_plan(**this); }
+
+void MadePlan::keep_text(Texts& known) {
+  if (!*this) return;
+  if (!text_) *this = MadePlan(text(), plan_->rewrites);
+  const auto at = known.find(*text_);
+  if (at == known.end()) known.emplace(*text_, text_);
+  else text_ = at->second;
+}
+
+bool operator==(const MadePlan& a, const MadePlan& b) {
+  if (a.plan_ == b.plan_ && a.text_ == b.text_) return true;
+  if (a.plan_ && b.plan_) return *a.plan_ == *b.plan_;
+  return a.text_ && b.text_ && *a.text_ == *b.text_;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,106 @@
+#pragma once
+// Predicted against measured, group by group: what `foreshard validate` answers. reports/validation writes it as text, JSON, Markdown and
+// HTML.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "scenarios/confidence/interval_coverage.hpp"
+#include "scenarios/confidence/iteration_facts.hpp"
+#include "scenarios/confidence/statistics.hpp"
+#include "sim/results/simulation_result.hpp"
+
+namespace confidence {
+
+// The subject of a measurement: a whole iteration, memory of an iteration whose time is not known, a single kernel, a single collective.
+enum class Subject { iteration, memory, kernel, collective };
+[[nodiscard]] std::string_view to_text(Subject s);
+
+// One measurement and its forecast.
+struct Item {
+  Subject subject = Subject::iteration;
+  std::string group, id;
+  std::string where;                  // "FILE:LINE"
+  base::Seconds measured, predicted;  // 0 of memory
+  std::optional<std::pair<base::Seconds, base::Seconds>> interval;
+  std::optional<Pair> peak_bytes, reserved_bytes;
+  std::optional<sim::MemoryUse> memory;  // what a forecast peak is made of
+  bool out_of_memory = false;            // the forecast says that what ran does not fit
+  std::optional<IterationFacts> facts;   // of an iteration that has a forecast
+  std::string failure;                   // why there is no forecast; empty: there is one
+};
+
+// Mean errors of a closed formula (scenarios/confidence/closed_formula.hpp) over a group's points, fitted without the group, without its
+// machines and without its families of models.
+struct FormulaErrors {
+  std::optional<double> group, machine, family;
+};
+
+// Of the questions for which a group has several plans (scenarios/confidence/choices.hpp).
+struct Choices {
+  std::size_t questions = 0;
+  double tau = 0;  // Kendall's, over pairs of plans of one question
+  // The same over pairs that were measured over kRepeats apart; nullopt: there are none.
+  std::optional<double> tau_apart;
+  // The same of a forecast that knows the true times, on average, if plans are measured once more; nullopt: nobody knows by how much runs
+  // of one plan scatter.
+  std::optional<double> tau_of_truth;
+  double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
+};
+// What a plan that is measured again may differ by: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
+// bigscience_bloom_a100_topologies.csv). Plans that lie closer have no order to forecast.
+inline constexpr double kRepeats = 0.05;
+
+// Runs of plans that were measured before, by another release or on another day.
+struct Repeats {
+  std::size_t runs = 0;  // beyond the first of each plan
+  double scatter = 0;    // standard deviation of the logarithm of their times about each plan's mean
+};
+// With fewer the scatter is a guess.
+inline constexpr std::size_t kLeastRepeats = 4;
+
+struct GroupAssessment {
+  Subject subject = Subject::iteration;
+  std::string name;
+  std::size_t points = 0, failed = 0, out_of_memory = 0;
+  ErrorStatistics time;                       // of those that did not fail
+  std::optional<ErrorStatistics> peak;        // of allocated memory, where it was measured
+  std::optional<ErrorStatistics> reserved;    // of what allocators held, where it was measured
+  std::optional<double> coverage;             // share of measured times inside the forecast's interval; failed ones are outside
+  std::optional<double> split_half;           // the same of intervals made without the point: random halves
+  std::optional<double> leave_one_group_out;  // the same of intervals made without its group
+  FormulaErrors formula;                      // of the points that have a forecast
+  std::optional<Choices> choices;             // nullopt: no two plans answer the same question
+  std::optional<Repeats> repeats;             // nullopt: fewer than kLeastRepeats
+  std::optional<double> interval_width;       // mean of (high - low) / predicted
+  std::vector<std::size_t> worst;             // indices of items: failed ones first, then the largest errors; at most kWorst
+};
+inline constexpr std::size_t kWorst = 3;  // per group: enough to look a case up, few enough to read
+
+struct Assessment {
+  std::vector<Item> items;
+  std::vector<GroupAssessment> groups;  // by subject, then in order of first appearance
+  std::optional<confidence::UnseenCoverage> unseen;
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCoverage> unseen, std::vector<std::string> notes);
+
+// A threshold that a group, or every group that begins with the name before a "*", must keep.
+struct Limit {
+  enum class Figure { error, peak, reserved, tau, coverage };
+  std::string group;
+  Figure figure = Figure::error;
+  double value = 0;  // error, peak, reserved: at most; tau, coverage: at least
+};
+// Returns the limit that a text gives: "vtrain-single-node=7%", "mpt-*:tau=0.85", "mpt-*:coverage=85%", "simumax:peak=5%". Throws:
+// base::InputError.
+[[nodiscard]] Limit read_limit(const std::string& text);
+// Returns one sentence per group that misses a limit; a group with a failed point misses every limit. Throws: base::InputError when no
+// group has the name.
+[[nodiscard]] std::vector<std::string> missed(const Assessment& a, const std::vector<Limit>& limits);
+
+}  // namespace confidence

@@ -1,0 +1,212 @@
+#include "scenarios/confidence/interval_fit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace confidence {
+namespace {
+
+using scenarios::IntervalGroup;
+using scenarios::IntervalModel;
+using scenarios::QuestionKind;
+using scenarios::Spread;
+
+constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
+constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
+constexpr double kLeastGain = 0.02;  // less is chance
+// Steps that are tried, from the second: coarse ones, since 50 groups tell no finer ones apart. A group of another framework keeps all, a
+// fifth or a twentieth of its weight, for each other word all, half or a fifth, for each doubling all or a tenth or a fifth less; an
+// iteration of waiting alone multiplies spreads by 1, 1.6, 2.7 or 4.5.
+using Steps = std::vector<double>;
+const Steps kOtherFramework = {1, 0.2, 0.05}, kOtherWord = {1, 0.5, 0.2}, kPerDoubling = {1, 0.9, 0.8}, kGrowth = {0, 0.5, 1, 1.5};
+constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
+
+using GroupKey = std::tuple<std::string, QuestionKind, std::string>;  // source, kind, family
+GroupKey key_of(const Residual& r) { return {r.source, r.question.kind, r.family}; }
+using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
+
+ByGroup by_group(std::span<const Residual> residuals) {
+  ByGroup groups;
+  for (const Residual& r : residuals) groups[key_of(r)].push_back(&r);
+  return groups;
+}
+
+double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) { return r.log_ratio / scenarios::scale_of(growth, r.question); }
+
+// Quantiles at the middles of equal shares; between values they are interpolated (Hazen).
+std::vector<double> quantiles_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto n = static_cast<double>(values.size());
+  std::vector<double> quantiles;
+  for (int k = 0; k < kQuantiles; ++k) {
+    const double at = std::clamp(n * (k + 0.5) / kQuantiles - 0.5, 0.0, n - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    quantiles.push_back(values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]));
+  }
+  return quantiles;
+}
+
+std::vector<IntervalGroup> groups_without_quantiles(const ByGroup& groups) {
+  std::map<std::string, double> of_source;
+  for (const auto& [key, members] : groups) of_source[std::get<0>(key)] += static_cast<double>(members.size());
+  std::vector<IntervalGroup> made;
+  for (const auto& [key, members] : groups) {
+    const auto& [source, kind, family] = key;
+    const auto [least, most] = std::ranges::minmax(members, {}, [](const Residual* r) { return r->question.log2_parameters; });
+    const double weight = static_cast<double>(members.size()) / std::sqrt(of_source[source]);
+    made.push_back({source, kind, members.size(), least->question.log2_parameters, most->question.log2_parameters, weight, {}});
+  }
+  return made;
+}
+
+void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, const scenarios::SpreadGrowth& growth) {
+  std::size_t g = 0;
+  for (const auto& [key, members] : groups) {
+    std::vector<double> values;
+    for (const Residual* r : members) values.push_back(scaled(growth, *r));
+    made[g++].quantiles = quantiles_of(std::move(values));
+  }
+}
+
+// What is left out with a point: all groups of its source, of its device, of its family of models.
+constexpr std::size_t kLeftOut = 3;
+std::array<bool, kLeftOut> left_out_with(const Residual& r, const GroupKey& group) {
+  return {std::get<0>(group) == r.source, std::get<1>(group).device == r.question.kind.device, std::get<2>(group) == r.family};
+}
+
+// Residuals that get the same weights: those of one group and size of model.
+struct Case {
+  std::vector<const Residual*> members;
+  std::size_t source = 0;                          // which of the sources
+  std::vector<scenarios::Difference> differences;  // per group
+  std::vector<std::array<bool, kLeftOut>> out;     // per group
+};
+
+std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGroup>& made) {
+  std::map<std::pair<GroupKey, double>, Case> cases;
+  std::map<std::string, std::size_t> sources;
+  for (const auto& [key, members] : groups)
+    for (const Residual* r : members) {
+      cases[{key, r->question.log2_parameters}].members.push_back(r);
+      sources.try_emplace(r->source, sources.size());
+    }
+  std::vector<Case> all;
+  for (auto& [key, c] : cases) {
+    const Residual& first = *c.members.front();
+    c.source = sources[first.source];
+    for (const IntervalGroup& g : made) c.differences.push_back(scenarios::difference_of(g, first.question));
+    for (const auto& [other, members] : groups) c.out.push_back(left_out_with(first, other));
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+
+std::vector<double> weights_for(const IntervalModel& model, const Case& c, std::size_t without) {
+  std::vector<double> weights(model.groups.size(), 0);
+  for (std::size_t g = 0; g < weights.size(); ++g)
+    if (!c.out[g][without]) weights[g] = model.groups[g].weight * likeness_of(model.likeness, c.differences[g]);
+  return weights;
+}
+
+// Mean of a figure over each source's points, then over sources; nullopt where nothing remains when something is left out.
+template <class F>
+std::optional<double> mean_over_sources(const IntervalModel& model, const std::vector<Case>& cases, std::size_t without, F figure) {
+  const scenarios::SortedQuantiles sorted(model.groups);
+  std::map<std::size_t, std::pair<double, double>> sums;  // source -> sum, count
+  for (const Case& c : cases) {
+    const std::vector<double> weights = weights_for(model, c, without);
+    if (std::ranges::all_of(weights, [](double w) { return w == 0; })) continue;
+    const Spread s = sorted.spread(weights, model.tail);
+    for (const Residual* r : c.members) {
+      const double scale = scenarios::scale_of(model.growth, r->question);
+      sums[c.source].first += figure(Spread{s.low * scale, s.high * scale}, r->log_ratio);
+      sums[c.source].second += 1;
+    }
+  }
+  double sum = 0;
+  for (const auto& [source, of_source] : sums) sum += of_source.first / of_source.second;
+  return sums.empty() ? std::nullopt : std::optional(sum / static_cast<double>(sums.size()));
+}
+
+void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
+  const auto inside = [](Spread s, double log_ratio) { return s.low <= log_ratio && log_ratio <= s.high ? 1.0 : 0.0; };
+  const auto holds = [&] {
+    for (std::size_t without = 0; without < kLeftOut; ++without)
+      if (mean_over_sources(model, cases, without, inside).value_or(1) < model.level) return false;
+    return true;
+  };
+  const double nominal = (1 - model.level) / 2;
+  for (int step = 0; step <= kTailSteps; ++step) {
+    model.tail = nominal * (1 - step / 10.0);
+    if (holds()) return;
+  }
+}
+
+// Mean over what is left out, with the tail that the constants ask for.
+double score_of(IntervalModel& model, const std::vector<Case>& cases) {
+  calibrate_tail(model, cases);
+  const auto figure = [&](Spread s, double log_ratio) { return interval_score(s, log_ratio, model.level); };
+  double sum = 0;
+  for (std::size_t without = 0; without < kLeftOut; ++without) sum += mean_over_sources(model, cases, without, figure).value_or(0);
+  return sum / kLeftOut;
+}
+
+// One coordinate of the descent.
+void improve(IntervalModel& model, double& at, const Steps& steps, double& least, auto score) {
+  double best = at;
+  const double bound = least * (1 - kLeastGain);
+  double found = bound;
+  for (const double step : steps) {
+    at = step;
+    if (const double s = score(model); s < found) {
+      found = s;
+      best = step;
+    }
+  }
+  at = best;
+  if (found < bound) least = found;
+}
+
+void descend(IntervalModel& model, const ByGroup& groups, const std::vector<Case>& cases) {
+  const auto score = [&](IntervalModel& m) { return score_of(m, cases); };
+  const auto scaled_anew = [&](IntervalModel& m) {
+    set_quantiles(m.groups, groups, m.growth);
+    return score_of(m, cases);
+  };
+  double least = scaled_anew(model);
+  for (int round = 0; round < kDescentRounds; ++round) {
+    for (double& rate : model.growth.rate) improve(model, rate, kGrowth, least, scaled_anew);
+    set_quantiles(model.groups, groups, model.growth);
+    improve(model, model.likeness.other_framework, kOtherFramework, least, score);
+    improve(model, model.likeness.other_word, kOtherWord, least, score);
+    improve(model, model.likeness.per_doubling, kPerDoubling, least, score);
+  }
+}
+
+}  // namespace
+
+double interval_score(Spread s, double log_ratio, double level) {
+  return s.high - s.low + 2 / (1 - level) * (std::max(0.0, s.low - log_ratio) + std::max(0.0, log_ratio - s.high));
+}
+
+IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
+  IntervalModel model;
+  model.level = level;
+  model.tail = (1 - level) / 2;
+  model.likeness = {kOtherFramework[1], kOtherWord[1], kPerDoubling[1]};
+  model.growth.rate.fill(kGrowth[1]);
+  if (residuals.size() < kLeastResiduals) return model;
+  const ByGroup groups = by_group(residuals);
+  model.groups = groups_without_quantiles(groups);
+  const std::vector<Case> cases = cases_of(groups, model.groups);
+  descend(model, groups, cases);
+  calibrate_tail(model, cases);
+  return model;
+}
+
+}  // namespace confidence

@@ -1,0 +1,34 @@
+#pragma once
+// Holds forecasts against tables of measurements, ready to be assessed.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "profiles/measured/measurements.hpp"
+#include "profiles/measured/points.hpp"
+#include "scenarios/confidence/assessment.hpp"
+
+namespace confidence {
+
+using Table = std::variant<std::vector<measured::Point>, measured::Measurements>;
+// Returns points or measurements, whichever the header names. Throws: base::InputError as their readers do.
+[[nodiscard]] Table read_table(std::string text, const std::string& file);
+
+struct ValidationOptions {
+  int jobs = 1;                                    // worker processes
+  std::function<void(std::string_view)> progress;  // may be empty
+};
+
+struct Validation {
+  std::vector<Item> items;                      // iterations, then kernels and collectives; each in order of the tables
+  std::vector<confidence::Residual> residuals;  // of iterations that have a forecast
+  std::vector<std::string> notes;               // what the readers left out
+};
+
+// Returns every measurement with its forecast. Cost: a simulation per point, a formula per kernel and collective.
+[[nodiscard]] Validation validate(const std::vector<Table>& tables, const ValidationOptions& options);
+
+}  // namespace confidence

@@ -1,0 +1,95 @@
+#pragma once
+// The 90 % interval of a forecast, from how far earlier forecasts were from measurements: quantiles of signed log residuals
+// ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the question. Not here: how the model is
+// made (scenarios/confidence/interval_fit), nor any measurement. Background: docs/accuracy.md.
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/note.hpp"
+#include "base/units.hpp"
+#include "scenarios/intervals/question.hpp"
+
+namespace scenarios {
+
+// How much a group of measurements counts for a question: the product of these over what tells them apart, each 0 .. 1.
+struct Likeness {
+  double other_framework = 1;  // where the framework differs
+  double other_word = 1;       // for each other word of their kinds that differs
+  double per_doubling = 1;     // for each doubling of the parameters beyond the group's range
+};
+
+// How large residuals are expected to be for a question, relative to one whose shares are 0: e^(sum of rate x share).
+struct SpreadGrowth {
+  std::array<double, kShares.size()> rate{};
+};
+
+// A pair of log ratios measured / predicted, low <= 0 <= high: the interval is predicted x [exp(low), exp(high)].
+struct Spread {
+  double low = 0, high = 0;
+};
+
+// Residuals of one kind of question in one group of measurements.
+struct IntervalGroup {
+  std::string source;  // name of the group of measurements
+  QuestionKind kind;
+  std::size_t points = 0;
+  double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
+  double weight = 0;                                           // before likeness, > 0
+  std::vector<double> quantiles;  // ascending, of scaled residuals; each stands for the same share of the weight
+};
+
+struct IntervalModel {
+  double level = 0.9;
+  // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group left out.
+  double tail = 0.05;
+  Likeness likeness;
+  SpreadGrowth growth;
+  std::vector<IntervalGroup> groups;
+};
+
+struct Interval {
+  base::Seconds low, high;
+  base::Note note;  // what it rests on
+};
+
+// Returns e^(sum of rate x share) of a question: a residual divided by it is scaled.
+[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Question& q);
+
+// What tells a group and a question apart.
+struct Difference {
+  bool framework = false;
+  int other_words = 0;   // of their kinds
+  double doublings = 0;  // of the question's parameters beyond the group's range
+};
+[[nodiscard]] Difference difference_of(const IntervalGroup& g, const Question& q);
+// Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the question's own kind.
+[[nodiscard]] double likeness_of(const Likeness& likeness, const Difference& d);
+
+// The quantiles of all groups in one ascending order, so that many spreads can be read from one sorting.
+class SortedQuantiles {
+ public:
+  explicit SortedQuantiles(std::span<const IntervalGroup> groups);
+  // Returns the values that `tail` of the weight lies at or below, and at or above; the spread is a percent wide either way at least.
+  // `weights`: one per group, >= 0, of all its quantiles together. Requires: a weight above 0. Cost: O(quantiles).
+  [[nodiscard]] Spread spread(std::span<const double> weights, double tail) const;
+
+ private:
+  struct Entry {
+    double value = 0;
+    std::size_t group = 0;
+    double share = 0;  // of its group's weight
+    auto operator<=>(const Entry&) const = default;
+  };
+  std::vector<Entry> entries_;
+};
+
+// Returns the spread of a question: the weighted quantiles of all groups' scaled residuals, times the question's scale. Requires: the model
+// has groups. Cost: O(n log n) in quantiles of all groups.
+[[nodiscard]] Spread spread_for(const IntervalModel& model, const Question& q);
+// Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
+[[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
+
+}  // namespace scenarios

@@ -1,0 +1,62 @@
+#include "search/cost/estimate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "sim/memory/model_states.hpp"
+#include "sim/memory/weight_storage.hpp"
+
+namespace search {
+
+Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle)
+    : plan_(plan),
+      oracle_(oracle),
+      data_(sim::dataflow_of(plan)),
+      lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {}
+
+void Estimator::lower(const sim::Variant& variant) {
+  const sim::Program& program = lowerer_.lower(variant);
+  for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {
+    std::vector<double>& rounds = movement_s_.emplace_back();
+    for (const sim::Round& r : program.movements[m].rounds) rounds.push_back(oracle_.round(r).time.value());
+  }
+  for (auto type = static_cast<std::uint32_t>(pipelines_.size()); type < program.device_types.size(); ++type)
+    pipelines_.emplace_back(program, oracle_.cluster(), movement_s_, plan_, type);
+}
+
+base::Seconds Estimator::time(const sim::Variant& variant) {
+  lower(variant);
+  // Devices of several types run side by side and meet at collectives: the type that needs longest in all sets the pace. Adding up the
+  // slowest of every item instead would make a device slower than any that is there, where each type is the better one for some kernels.
+  double longest = 0;
+  for (Pipeline& p : pipelines_) longest = std::max(longest, p.iteration_s());
+  return base::Seconds(longest);
+}
+
+PassSeconds Estimator::pass(const sim::Variant& variant) {
+  lower(variant);
+  const sim::MicroBatchPosition first = sim::position_of(0, plan_.micro_batches),
+                                later = plan_.micro_batches < 3 ? first : sim::MicroBatchPosition::middle;
+  // What the first one leaves running meets the second, and its host is ahead or behind: later ones are like the third and fourth.
+  const std::array positions{first, later, later, later};
+  PassSeconds longest;
+  for (Pipeline& p : pipelines_) {
+    const double three = p.passes_s(std::span(positions).first(3)), one_more = p.passes_s(positions) - three;
+    longest.first = std::max(longest.first, base::Seconds(three - 2 * one_more));
+    longest.later = std::max(longest.later, base::Seconds(one_more));
+  }
+  return longest;
+}
+
+std::vector<base::Bytes> Estimator::model_states(int zero) const {
+  std::vector<base::Bytes> totals;
+  for (const sim::StateBytes& device :
+       sim::model_states(plan_, data_, oracle_.framework(plan_.training), zero, sim::copies_columns(plan_, oracle_.cluster())))
+    totals.push_back(device.total());
+  return totals;
+}
+
+base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle) { return Estimator(plan, oracle).time(sim::variant_of(plan)); }
+
+}  // namespace search

@@ -1,0 +1,60 @@
+#pragma once
+// The time of a plan without simulating it: the program that the simulator would run, with every item at the time that it takes alone.
+// Good for ranking. Devices of one type go in lockstep, and the slowest type sets the pace; what runs at the same time does not share
+// links, but for the transfers of one round; a stage waits for all that comes from other stages before it starts a micro-batch.
+
+#include <vector>
+
+#include "search/cost/pipeline.hpp"
+#include "sim/lowering/lower.hpp"
+#include "sim/oracle.hpp"
+
+namespace search {
+
+// Of one micro-batch's forward and backward pass. Later ones add their gradients to those before.
+struct PassSeconds {
+  base::Seconds first;  // so much longer than `later` as an iteration gets by it
+  base::Seconds later;  // neither the first nor the last, behind others like it; where there is none, behind others like the first
+};
+
+// Estimates the variants of a plan. Not for several threads at once.
+class Estimator {
+ public:
+  // Plan and oracle outlive the object.
+  // Requires: pcg::violations(plan) is empty.
+  // Throws: base::InputError when a device does not support the precision.
+  // Cost: O(nodes x points).
+  Estimator(const pcg::Plan& plan, const sim::Oracle& oracle);
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+
+  // Returns: the iteration time, as the plan's framework runs it.
+  // Cost: O(stages x micro-batches + items of the updates), and O(nodes) for what no variant before had; the oracle and this object
+  // remember what movements, kernels and blocks take.
+  [[nodiscard]] base::Seconds time(const sim::Variant& variant);
+
+  // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, of the slowest type of
+  // device. Cost: that of time() less the schedule.
+  [[nodiscard]] PassSeconds pass(const sim::Variant& variant);
+
+  // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
+  // stage `zero`: a lower bound of what such a variant needs there.
+  // Cost: O(weights x shards).
+  [[nodiscard]] std::vector<base::Bytes> model_states(int zero) const;
+
+ private:
+  // Makes pipelines_ those of the variant.
+  void lower(const sim::Variant& variant);
+
+  const pcg::Plan& plan_;
+  const sim::Oracle& oracle_;
+  sim::Dataflow data_;
+  sim::Lowerer lowerer_;
+  std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
+  std::vector<Pipeline> pipelines_;              // per device type in use
+};
+
+// Of one plan alone.
+[[nodiscard]] base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle);
+
+}  // namespace search

@@ -1,0 +1,163 @@
+#include "search/cost/pipeline.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "pcg/plan/ranks.hpp"
+#include "sim/program/merged.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kUnknown = -1;
+
+}  // namespace
+
+Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+                   const pcg::Plan& plan, std::uint32_t pace)
+    : program_(program),
+      plan_(plan),
+      micro_batches_(plan.micro_batches * (sim::runs_on(plan.schedule) ? 2 : 1)),
+      costs_(program, cluster, movement_s, pace),
+      rank_map_(program, plan) {
+  const int ranks = pcg::ranks_of(plan);
+  // The order of passes is the same for all variants.
+  for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, micro_batches_), r));
+}
+
+void Pipeline::extend() {
+  costs_.extend();
+  rank_map_.extend();
+  blocks_.resize(program_.blocks.size());
+}
+
+double Pipeline::passes_s(std::span<const sim::MicroBatchPosition> positions) {
+  extend();
+  times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), 0);
+  Rank rank;
+  for (const sim::MicroBatchPosition position : positions) {
+    for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
+    const bool whole = sim::has_whole_backward(plan_.schedule);
+    for (const sim::Pass pass : whole ? std::vector{sim::Pass::backward} : std::vector{sim::Pass::inputs, sim::Pass::weights})
+      for (const sim::BlockId id : program_.blocks_of(pass, position)) run(stage_block_of(id), rank, {0, 0}, 0);
+  }
+  return rank.computed;
+}
+
+double Pipeline::iteration_s() {
+  extend();
+  ranks_.assign(slots_.size(), {});
+  times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), kUnknown);
+  run_passes();
+  if (!sim::runs_on(plan_.schedule)) return run_update();
+  // From the end of one iteration on a rank to the end of the next, and an update.
+  double computed = 0;
+  for (const Rank& r : ranks_) computed = std::max(computed, r.computed);
+  return ranks_.front().computed - first_iteration_s_ + run_update() - computed;
+}
+
+const StageBlock& Pipeline::stage_block_of(sim::BlockId id) {
+  std::optional<StageBlock>& known = blocks_[id.value];
+  if (!known) known = stage_block(program_.block(id), program_, costs_);
+  return *known;
+}
+
+const StageBlock& Pipeline::merged_block_of(sim::BlockId forward, sim::BlockId backward) {
+  const auto [at, is_new] = merged_.try_emplace({forward, backward});
+  if (is_new) at->second = stage_block(sim::merged(program_.block(forward), program_.block(backward)), program_, costs_);
+  return at->second;
+}
+
+std::optional<double> Pipeline::arrival(const StageBlock& block, MicroBatches at) {
+  double latest = 0;
+  for (const sim::EventId e : block.waits_on) {
+    const double t = time_of(e, at);
+    if (t == kUnknown) return std::nullopt;
+    latest = std::max(latest, t);
+  }
+  return latest;
+}
+
+// The device is ready for the block at `start`, its host at `host`: what is later of the two decides.
+void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived) {
+  double start = std::max(rank.computed, arrived);
+  // Collectives that the block before left behind run beside the first kernels of this one.
+  start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
+  const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
+  const auto later = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
+  // Gradients and weights queue behind those of the blocks before.
+  double late = 0;
+  if (block.ahead.synchronising > 0) {
+    const double alone = later(block.ahead.synchronised, block.in_step.synchronised);
+    late = std::max(0.0, rank.synchronised + block.ahead.synchronising - alone);
+    rank.synchronised = alone + late;
+  }
+  for (std::size_t i = 0; i < block.ahead.signals.size(); ++i) {
+    const Signal& signal = block.ahead.signals[i];
+    time_of(signal.event, at) = later(signal.time, block.in_step.signals[i].time) + (signal.synchronises ? late : 0);
+  }
+  rank.computed = later(block.ahead.computed, block.in_step.computed) + (block.gathers ? late : 0);
+  rank.drained = std::max({rank.drained, later(block.ahead.drained, block.in_step.drained), rank.synchronised});
+  rank.host = host + block.in_step.launched;
+}
+
+void Pipeline::run_first(sim::BlockId id, Rank& rank) {
+  RankStreams streams(rank.computed, rank.synchronised, rank.host);
+  const auto arrival = [&](sim::EventId e) { return time_of(e, {0, 0}); };
+  const std::vector<Signal> signals =
+      replay(program_.block(id), program_, costs_, RankMap{}, Hosts::in_step, arrival, std::span(&streams, 1));
+  for (const Signal& s : signals) time_of(s.event, {0, 0}) = s.time;
+  rank = {streams.computed(), std::max(rank.drained, streams.drained()), streams.host(), streams.synchronised()};
+}
+
+sim::BlockId Pipeline::block_of(const sim::Slot& slot, std::size_t rank) const {
+  const int stage = pcg::stage_of(plan_.schedule, static_cast<int>(slots_.size()), static_cast<int>(rank), slot.chunk);
+  return program_.blocks_of(slot.pass,
+                            sim::position_of(slot.micro_batch % plan_.micro_batches, plan_.micro_batches))[static_cast<std::size_t>(stage)];
+}
+
+std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
+  const sim::Slot& slot = slots_[rank][next];
+  const sim::BlockId id = block_of(slot, rank);
+  const sim::Slot& last = slots_[rank][next + (slot.merged ? 1 : 0)];
+  const StageBlock& block = slot.merged ? merged_block_of(id, block_of(last, rank)) : stage_block_of(id);
+  const MicroBatches at{slot.micro_batch, last.micro_batch};
+  const std::optional<double> arrived = arrival(block, at);
+  if (!arrived) return 0;
+  const bool gathers = slot.pass == sim::Pass::forward && slot.micro_batch == 0 && !program_.first_forward.empty();
+  if (gathers) run_first(id, ranks_[rank]);
+  else run(block, ranks_[rank], at, *arrived);
+  if (rank == 0 && last.pass != sim::Pass::forward && last.micro_batch == plan_.micro_batches - 1) first_iteration_s_ = ranks_[0].computed;
+  return slot.merged ? 2 : 1;
+}
+
+void Pipeline::run_passes() {
+  std::vector<std::size_t> next(slots_.size(), 0);
+  for (bool all = false; !all;) {
+    all = true;
+    bool moved = false;
+    for (std::size_t r = 0; r < slots_.size(); ++r) {
+      while (next[r] < slots_[r].size()) {
+        const std::size_t ran = run_slot(r, next[r]);
+        if (ran == 0) break;
+        next[r] += ran;
+        moved = true;
+      }
+      all = all && next[r] == slots_[r].size();
+    }
+    // A round in which no rank got on would go on forever.
+    BASE_CHECK(all || moved, "the stages of plan {} wait for each other", plan_.name);
+  }
+}
+
+double Pipeline::run_update() {
+  std::vector<RankStreams> streams;
+  for (const Rank& r : ranks_) streams.emplace_back(r.computed, r.drained, r.host);
+  const auto arrival = [&](sim::EventId e) { return time_of(e, {micro_batches_ - 1, micro_batches_ - 1}); };
+  replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
+  double end = 0;
+  for (const RankStreams& s : streams) end = std::max(end, s.drained());
+  return end;
+}
+
+}  // namespace search

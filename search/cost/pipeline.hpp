@@ -1,0 +1,75 @@
+#pragma once
+// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
+// folder.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/cost/stage_block.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace search {
+
+class Pipeline {
+ public:
+  // As devices of type `pace` see it (item_costs.hpp). The program is of a variant of the plan; it, the cluster, the times of movements and
+  // the plan outlive the object.
+  // Cost: O(devices + stages x micro-batches + members of movements).
+  Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+           const pcg::Plan& plan, std::uint32_t pace);
+
+  // Returns: the iteration time of the variant that the program is now.
+  // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
+  [[nodiscard]] double iteration_s();
+  // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
+  // before. Requires: the plan has micro-batches of these positions.
+  // Cost: O(stages x positions), and O(items) for blocks that no variant before had.
+  [[nodiscard]] double passes_s(std::span<const sim::MicroBatchPosition> positions);
+
+ private:
+  struct Rank {
+    double computed = 0, drained = 0, host = 0;
+    double synchronised = 0;  // collectives of gradients and weights so far
+  };
+
+  void extend();
+  // The micro-batches of the passes that a block is of: one, or two that are merged.
+  struct MicroBatches {
+    int forward = 0, backward = 0;
+  };
+  const StageBlock& stage_block_of(sim::BlockId id);
+  const StageBlock& merged_block_of(sim::BlockId forward, sim::BlockId backward);
+  double& time_of(sim::EventId event, MicroBatches at) {
+    const int micro_batch = program_.events[event.value].pass == sim::Pass::forward ? at.forward : at.backward;
+    return times_[event.value * static_cast<std::size_t>(micro_batches_) + static_cast<std::size_t>(micro_batch)];
+  }
+  [[nodiscard]] sim::BlockId block_of(const sim::Slot& slot, std::size_t rank) const;
+  // The latest of what the block waits for; nullopt: something is not known yet.
+  std::optional<double> arrival(const StageBlock& block, MicroBatches at);
+  void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived);
+  // The next slot of a rank, and the one that is merged with it. Returns: how many; 0: something is not known yet.
+  std::size_t run_slot(std::size_t rank, std::size_t next);
+  // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
+  // replayed item by item where it stands.
+  void run_first(sim::BlockId id, Rank& rank);
+  // Each rank goes through its slots as far as it can, until all are through.
+  void run_passes();
+  double run_update();
+
+  const sim::Program& program_;
+  const pcg::Plan& plan_;
+  int micro_batches_;             // those of two iterations where the schedule runs on
+  double first_iteration_s_ = 0;  // then: when the first rank was through with the first one
+  ItemCosts costs_;
+  RankMap rank_map_;
+  std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order
+  std::vector<std::optional<StageBlock>> blocks_;  // by BlockId: those met so far
+  std::map<std::pair<sim::BlockId, sim::BlockId>, StageBlock> merged_;
+  std::vector<Rank> ranks_;
+  std::vector<double> times_;  // [event][micro-batch]
+};
+
+}  // namespace search

@@ -1,0 +1,379 @@
+#include "search/planners/alpa/alpa.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "search/cost/estimate.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
+#include "search/planners/intra_op/intra_op.hpp"
+#include "search/problem/confirmation.hpp"
+#include "search/problem/limit_options.hpp"
+
+namespace search {
+namespace {
+
+constexpr int kStagesAround = 2;           // fewer and more than the best plan has
+constexpr double kNearlyAsCheap = 1.05;    // times the cheapest
+constexpr std::size_t kFewStrategies = 6;  // ways of an operator in the first look, besides plain ones
+constexpr double kShareOfFirstLook = 0.5;  // of the budget, at most
+
+const char* word(AlpaSpace space) {
+  switch (space) {
+    case AlpaSpace::all: return "alpa";
+    case AlpaSpace::stages_alone: return "inter-op";
+    case AlpaSpace::samples: return "pp-dp";
+  }
+  return "";
+}
+
+// The next divisors of the batch below and above one of them.
+std::vector<int> divisors_around(std::int64_t batch, int of) {
+  std::vector<int> around;
+  for (int m = of - 1; m >= 1 && around.empty(); --m)
+    if (batch % m == 0) around.push_back(m);
+  const std::size_t below = around.size();
+  for (int m = of + 1; m <= batch && around.size() == below; ++m)
+    if (batch % m == 0) around.push_back(m);
+  return around;
+}
+
+// The pipelines of a space. Alpa's has those of its parts, so that it is not worse where the sum of costs and the simulation disagree.
+std::vector<StageShape> shapes_of(AlpaSpace space, const AlpaConfig& config) {
+  StageShape all;
+  if (config.stages > 0) all.fewest_stages = all.most_stages = static_cast<std::size_t>(config.stages);
+  all.given = config.given;
+  StageShape alone = all;
+  alone.largest_block = 1;
+  switch (space) {
+    case AlpaSpace::all: return config.given.devices.empty() ? std::vector{all, alone} : std::vector{all};
+    case AlpaSpace::stages_alone: return {alone};
+    case AlpaSpace::samples: return {all};
+  }
+  return {};
+}
+
+class AlpaSearch {
+ public:
+  AlpaSearch(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context)
+      : problem_(problem),
+        space_(space),
+        config_(config),
+        context_(context),
+        budget_(context, config.budget),
+        confirmation_(problem, context, word(space)),
+        catalog_(problem, config.most_cut) {}
+
+  SearchResult run() {
+    if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
+      return result_of_rule(not_dividing(m, problem_.training.global_batch));
+    if (const auto refusal = unlike_the_question()) return result_of_rule(*refusal);
+    if (may_be_one_stage() && (space_ == AlpaSpace::samples || cuts_in_every_way() || config_.intra_op == IntraOp::data))
+      if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+    const std::vector<PipelineSetting> settings =
+        most_promising_first(settings_worth_a_look(problem_.training.global_batch, settings_config()));
+    const PipelineConfig pipelines = pipeline_config();
+    const std::vector<StageShape> shapes = shapes_of(space_, config_);
+    std::size_t looked_at = 0;
+    for (const PipelineSetting& setting : settings) {
+      if (!budget_.take()) break;
+      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
+      ++looked_at;
+    }
+    look_around(pipelines);
+    std::vector<std::string> notes;
+    if (may_be_one_stage() && cuts_in_every_way())
+      notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
+                                       budget_, confirmation_));
+    look_between(shapes, pipelines);
+    if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
+    SearchResult r = std::move(confirmation_).result(budget_);
+    if (r.candidates == 0 && !budget_.ended_by())
+      r.termination = Termination::infeasible(
+          Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
+                                                  problem_.model.name(), kMostStages, problem_.cluster.device_count())});
+    r.notes.insert(r.notes.end(), notes.begin(), notes.end());
+    r.notes.push_back(
+        fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",
+                    looked_at, catalog_.size()));
+    return r;
+  }
+
+ private:
+  // Stages that are asked for, and that do not have all GPUs, or all layers, between them.
+  [[nodiscard]] std::optional<Refusal> unlike_the_question() const {
+    const auto sum = [](const std::vector<int>& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
+    const GivenStages& given = config_.given;
+    if (const int devices = problem_.cluster.device_count(); !given.devices.empty() && sum(given.devices) != devices)
+      return Refusal{Constraint::devices, fmt::format("gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices)};
+    if (given.parts.empty()) return std::nullopt;
+    const std::size_t layers = stage_parts(problem_.model, problem_.training.precision, config_.parts, PartEnds::blocks).size();
+    if (sum(given.parts) == static_cast<std::int64_t>(layers)) return std::nullopt;
+    return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
+                                                   problem_.model.name(), layers)};
+  }
+
+  [[nodiscard]] bool may_be_one_stage() const { return config_.stages <= 1 && config_.settings.micro_batches == 0; }
+  [[nodiscard]] bool cuts_in_every_way() const { return space_ == AlpaSpace::all && config_.intra_op == IntraOp::ilp; }
+
+  [[nodiscard]] SettingsConfig settings_config() const {
+    SettingsConfig settings = config_.settings;
+    if (config_.intra_op == IntraOp::data) settings.zero = 0;
+    if (config_.intra_op == IntraOp::zero_2) settings.zero = 2;
+    if (config_.intra_op == IntraOp::zero_3) settings.zero = 3;
+    return settings;
+  }
+
+  [[nodiscard]] PipelineConfig pipeline_config() const {
+    PipelineConfig config{.most_strategies = config_.most_strategies,
+                          .most_cut = config_.most_cut,
+                          .parts = config_.parts,
+                          .submeshes = config_.submeshes,
+                          .side_by_side = false,
+                          .hand_overs_count = config_.transfers && config_.between_stages != pcg::BetweenStages::signal,
+                          .within_memory = true};
+    if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
+    else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
+      config.cuts = {.features = false, .reduction = false, .heads = false};
+    return config;
+  }
+
+  void confirm(PipelinePlan p, const PipelineSetting& setting) {
+    const std::optional<base::Seconds> before = confirmation_.best_time();
+    const int stages = p.plan.stages;
+    const std::optional<base::Seconds> expected = p.expected;
+    confirmation_.confirm(std::move(p.plan), expected);
+    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before))
+      best_ = {setting, stages, expected, *now, p.within_memory};
+  }
+
+  // Other numbers of micro-batches than those near powers of two: the next divisors of the batch to either side of the best, for as long as
+  // these are better.
+  void look_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
+    if (config_.settings.micro_batches > 0) return;
+    const std::vector<int> at_first = micro_batches_worth_a_look(problem_.training.global_batch);
+    std::set<int> looked_at(at_first.begin(), at_first.end());
+    looked_at.insert(1);
+    for (bool is_better = confirmation_.has_plan(); is_better;) {
+      const std::optional<base::Seconds> before = confirmation_.best_time();
+      for (const int m : divisors_around(problem_.training.global_batch, confirmation_.best_plan()->micro_batches)) {
+        if (!looked_at.insert(m).second) continue;
+        SettingsConfig of = settings_config();
+        of.micro_batches = m;
+        for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, of)) {
+          if (!budget_.take()) return;
+          for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p), setting);
+        }
+      }
+      is_better = confirmation_.best_time() < before;
+    }
+  }
+
+  // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
+  // setting, are simulated, too, where they are nearly as cheap; and the cheapest whose operators are all cut by samples.
+  void look_around(const PipelineConfig& config) {
+    if (!best_ || config_.stages > 0) return;
+    const Best around = *best_;
+    for (int stages = std::max(1, around.stages - kStagesAround); stages <= around.stages + kStagesAround; ++stages) {
+      if (stages == around.stages || stages > static_cast<int>(kMostStages) || !budget_.take()) continue;
+      std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
+      shapes[0].fewest_stages = shapes[0].most_stages = static_cast<std::size_t>(stages);
+      PipelineSetting setting = around.setting;
+      for (PipelinePlan& p : plans(setting, shapes, config))
+        if (!p.expected || !around.expected || *p.expected < kNearlyAsCheap * *around.expected) confirm(std::move(p), setting);
+    }
+    if (!cuts_in_every_way() || !budget_.take()) return;
+    PipelineConfig by_samples = config;
+    by_samples.cuts = {.features = false, .reduction = false, .heads = false};
+    const std::vector<StageShape> any{shapes_of(space_, config_).front()};
+    for (PipelinePlan& p : plans(around.setting, any, by_samples)) confirm(std::move(p), around.setting);
+  }
+
+  // Of those that could be quicker than the best so far.
+  std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
+    if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
+    const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
+    std::vector<PipelinePlan> found = pipeline_plans(problem_, graph, setting, shapes, config, catalog_, branch_shapes_, budget_);
+    for (PipelinePlan& p : found)
+      if (p.plan.stages > 1) p.plan.between_stages = config_.between_stages;
+    return found;
+  }
+
+  // A first look, at few ways of each operator and at stages made of few layers, says which settings are likely to be good: these come
+  // first, so that others are soon seen to be worse, and what was found is good whenever the time is up.
+  std::vector<PipelineSetting> most_promising_first(std::vector<PipelineSetting> settings) {
+    if (settings.size() < 2) return settings;
+    PipelineConfig first_look = pipeline_config();
+    first_look.within_memory = false;
+    first_look.most_strategies = std::min(first_look.most_strategies, kFewStrategies);
+    if (first_look.parts.by == Clustering::segments) first_look.parts.by = Clustering::layers;
+    const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
+    struct Looked {
+      PipelineSetting setting;
+      double seconds = std::numeric_limits<double>::infinity();
+      std::optional<pcg::Plan> plan{};
+    };
+    std::vector<Looked> looked;
+    double best = std::numeric_limits<double>::infinity();
+    Budget first(context_, budget_.part(kShareOfFirstLook));
+    for (const PipelineSetting& s : settings) {
+      Looked& l = looked.emplace_back(Looked{s});
+      if (!first.take()) continue;
+      l.setting.to_beat = best;
+      for (PipelinePlan& p : plans(l.setting, shapes, first_look)) {
+        if (!problem_.oracle.memory(p.plan).fits()) continue;
+        l.seconds = estimate(p.plan, problem_.oracle).value();
+        l.plan = std::move(p.plan);
+      }
+      best = std::min(best, l.seconds);
+      l.setting.to_beat = s.to_beat;
+    }
+    budget_.count(first.counted());
+    std::ranges::stable_sort(looked, {}, &Looked::seconds);
+    if (looked.front().plan) confirmation_.confirm(*looked.front().plan);
+    settings.clear();
+    for (Looked& l : looked) settings.push_back(std::move(l.setting));
+    return settings;
+  }
+
+  static std::string note(const PipelinePlan::WithinMemory& within) {
+    return fmt::format(
+        "the memory limit binds: of these stages the ways {} under it; the costs are {:.1f} % above those of the cheapest stages without a "
+        "limit",
+        within.is_proved ? "are proved best" : "were chosen, but not proved best,", 100 * within.above_unlimited);
+  }
+
+  struct Best {
+    PipelineSetting setting;
+    int stages = 1;
+    std::optional<base::Seconds> expected;
+    base::Seconds simulated{};
+    std::optional<PipelinePlan::WithinMemory> within_memory{};
+  };
+
+  const Problem& problem_;
+  AlpaSpace space_;
+  AlpaConfig config_;
+  const SearchContext& context_;
+  Budget budget_;
+  std::optional<Best> best_;
+  Confirmation confirmation_;
+  OperatorCatalog catalog_;
+  BranchShapes branch_shapes_;
+};
+
+std::vector<Option> options_of_alpa_alone() {
+  const AlpaConfig defaults;
+  return {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+           "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+          {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+           "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+          {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
+           "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
+           "programme and equally many in each stage"},
+          {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+           "that operators are clustered into"},
+          {"submeshes", Choice{{"all", "power-of-two"}},
+           "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+          {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+           "of each stage, in order, as of a plan that is known", "as many as are best"},
+          {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+           "of each stage, in order, of those that operators are clustered into", "as many as are best"},
+          {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
+           "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
+          {"between_stages", Choice{pcg::between_stages_names()},
+           "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts hand-overs with the local "
+           "all-gather, and with signal none"}};
+}
+
+std::vector<int> numbers(const OptionValues& o, std::string_view key) {
+  const std::vector<std::int64_t>& given = o.whole_numbers(key).numbers;
+  return {given.begin(), given.end()};
+}
+
+std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
+  if (o.choice("clustering") == 0 && o.given("layers"))
+    return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
+  const std::size_t gpus = o.whole_numbers("gpus_per_stage").numbers.size(), layers = o.whole_numbers("layers_per_stage").numbers.size();
+  const auto stages = static_cast<std::size_t>(o.whole_number("stages"));
+  if (layers > 0 && o.choice("clustering") == 0)
+    return OptionProblem{"layers_per_stage", "operators are not clustered into layers", "add clustering: dp"};
+  if (std::max(gpus, layers) > kMostStages)
+    return OptionProblem{gpus > layers ? "gpus_per_stage" : "layers_per_stage", "too many stages are listed",
+                         fmt::format("list {} at most", kMostStages)};
+  if (gpus > 0 && layers > 0 && gpus != layers)
+    return OptionProblem{"layers_per_stage", fmt::format("{} stages are listed, gpus_per_stage lists {}", layers, gpus),
+                         "list one number for each stage"};
+  if (const std::size_t listed = std::max(gpus, layers); o.given("stages") && listed > 0 && listed != stages)
+    return OptionProblem{"stages", fmt::format("there are {}, but {} are listed", stages, listed), "remove stages"};
+  if (static_cast<pcg::BetweenStages>(o.choice("between_stages")) == pcg::BetweenStages::signal && o.given("transfers") &&
+      o.flag("transfers"))
+    return OptionProblem{"transfers", "stages hand on signals, which take no time", "remove transfers, or choose another between_stages"};
+  return std::nullopt;
+}
+
+Planner planner_of(AlpaSpace space, std::string about) {
+  const AlpaConfig defaults;
+  Planner p{.kind = word(space),
+            .about = std::move(about),
+            .searches = true,
+            .options = with_limits(
+                defaults.budget.seconds, "choices of micro-batches, recomputation and shared updates, and weighings of gradients,",
+                {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
+                  "as many as are best"},
+                 {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
+                 {"transfers", Flag{defaults.transfers}, "what stages hand on takes time; not in Alpa's own programme"},
+                 {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
+                 {"update_sharding", Flag{defaults.settings.update_sharding},
+                  "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),
+            .plan = {}};
+  if (space == AlpaSpace::all)
+    for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
+  if (space == AlpaSpace::all) p.contradiction = contradiction_of;
+  p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
+    AlpaConfig config{.budget = limits_of(o),
+                      .stages = static_cast<int>(o.whole_number("stages")),
+                      .settings = {.micro_batches = static_cast<int>(o.whole_number("micro_batches")),
+                                   .recompute = o.flag("recompute"),
+                                   .update_sharding = o.flag("update_sharding")},
+                      .transfers = o.flag("transfers")};
+    if (space == AlpaSpace::all) {
+      config.most_strategies = static_cast<std::size_t>(o.whole_number("strategies"));
+      config.most_cut = static_cast<int>(o.whole_number("loops"));
+      config.parts.by = static_cast<Clustering>(o.choice("clustering"));
+      config.parts.layers = static_cast<std::size_t>(o.whole_number("layers"));
+      config.given = {numbers(o, "gpus_per_stage"), numbers(o, "layers_per_stage")};
+      if (config.given.count() > 0) config.stages = static_cast<int>(config.given.count());
+      config.submeshes = static_cast<Submeshes>(o.choice("submeshes"));
+      config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
+      config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
+    }
+    return alpa_search(problem, space, config, c);
+  };
+  return p;
+}
+
+}  // namespace
+
+SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context) {
+  return AlpaSearch(problem, space, config, context).run();
+}
+
+Planner alpa_planner() {
+  return planner_of(AlpaSpace::all,
+                    "Stages of a pipeline, and every operator cut in its own way inside its stage, chosen together (Alpa).");
+}
+
+Planner inter_op_planner() {
+  return planner_of(AlpaSpace::stages_alone,
+                    "A pipeline of single GPUs, cut where it is the quickest (Alpa without intra-operator parallelism).");
+}
+
+Planner pp_dp_planner() {
+  return planner_of(AlpaSpace::samples, "A pipeline whose stages are replicas of any number (PipeDream's space).");
+}
+
+}  // namespace search

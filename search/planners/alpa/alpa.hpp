@@ -1,0 +1,40 @@
+#pragma once
+// Alpa (Zheng et al., OSDI'22): stages of a pipeline, and inside each of them every operator cut in its own way over the stage's devices,
+// both chosen by what they cost together; and the planners that it contains.
+
+#include "search/problem/budget.hpp"
+#include "search/problem/planner.hpp"
+#include "search/solve/stages/pipelines.hpp"
+
+namespace search {
+
+// How the operators of a stage are cut. ilp: each in its own way, the cheapest together; the others are those of Alpa's ablation (section
+// 8.2): by samples alone, without ZeRO or with a stage of it, or each along its largest loop alone.
+enum class IntraOp { ilp, data, zero_2, zero_3, largest_dimension };
+
+struct AlpaConfig {
+  SearchLimits budget = base::Seconds(50);
+  std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
+  int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
+  int stages = 0;                    // 0: as many as are best
+  GivenStages given;                 // as many as `stages`, where it is not empty; `devices` add up to all, `parts` to the layers
+  SettingsConfig settings;           // micro-batches, recomputation, updates
+  bool transfers = true;             // what stages hand on takes time, unless it is signals
+  PartsConfig parts;                 // what stages are made of
+  Submeshes submeshes = Submeshes::all;
+  IntraOp intra_op = IntraOp::ilp;
+  // Of the plans. The search itself counts what stages hand on with the local all-gather.
+  pcg::BetweenStages between_stages = pcg::BetweenStages::local_all_gather;
+};
+
+// What of Alpa's space is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are (Narayanan
+// et al., SOSP'19).
+enum class AlpaSpace { all, stages_alone, samples };
+
+// The best plan by simulation of those that are the cheapest for each setting, and of plain data parallelism.
+[[nodiscard]] SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context);
+[[nodiscard]] Planner alpa_planner();
+[[nodiscard]] Planner inter_op_planner();
+[[nodiscard]] Planner pp_dp_planner();
+
+}  // namespace search

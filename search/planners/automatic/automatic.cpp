@@ -1,0 +1,169 @@
+#include "search/planners/automatic/automatic.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/processes/worker_pool.hpp"
+#include "search/problem/budget.hpp"
+#include "search/problem/confirmation.hpp"
+#include "search/problem/limit_options.hpp"
+#include "search/problem/result_codec.hpp"
+#include "search/problem/wording.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kBudget = 240;  // seconds
+
+// The planner's defaults, and these limits where it searches.
+OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
+  std::vector<Option> options = planner.options;
+  for (Option& o : options) {
+    if (o.key == "budget") o.type = Duration{limits.seconds};
+    if (o.key == "candidates" && limits.candidates != SearchLimits::kUncounted)
+      o.type = WholeNumber{.by_default = static_cast<std::int64_t>(limits.candidates)};
+  }
+  return OptionValues(options);
+}
+
+// What one planner has found.
+struct Found {
+  std::string planner;
+  SearchResult result;
+  std::optional<base::Seconds> time;  // of its plan, if that fits
+};
+
+Found ask(const Planner& planner, const Problem& problem, const SearchLimits& limits, const SearchContext& context) {
+  SearchContext its = context;
+  its.progress = nullptr;
+  its.jobs = 1;
+  Found f{planner.name(), planner.plan(problem, values_within(planner, limits), its), {}};
+  if (f.result.best && problem.oracle.memory(*f.result.best).fits()) {
+    if (!f.result.simulation) f.result.simulation = problem.oracle.plan(*f.result.best);
+    f.time = f.result.simulation->iteration_time;
+  }
+  return f;
+}
+
+// "unity 1.2 s, alpa 1.3 s".
+std::string what_was_found(const std::vector<Found>& all) {
+  std::vector<const Found*> sorted;
+  for (const Found& f : all)
+    if (f.time) sorted.push_back(&f);
+  std::ranges::stable_sort(sorted, {}, [](const Found* f) { return *f->time; });
+  std::vector<std::string> texts;
+  for (const Found* f : sorted) texts.push_back(fmt::format("{} {:.4g} s", f->planner, f->time->value()));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string why_nothing(const Found& f, const sim::Oracle& oracle) {
+  if (!f.result.best) return to_text(f.result.termination);
+  const sim::MemoryUse memory = oracle.memory(*f.result.best);
+  return to_text(std::variant<Slower, NeedsMemory>(NeedsMemory{memory.peak, memory.capacity}));
+}
+
+nlohmann::json encode(const std::optional<Found>& f) {
+  if (!f) return {};
+  return {{"result", f->result}, {"time", f->time}};
+}
+
+// What the planners found; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered, and
+// how.
+struct Asked {
+  std::vector<std::optional<Found>> found;
+  std::vector<std::string> lost;
+};
+
+// Asks every planner, in worker processes where there are several jobs.
+Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, const Budget& budget, const SearchContext& context) {
+  // An equal share of the time that is left to this planner and those behind it, as many at once as there are jobs; or of all candidates,
+  // so that no planner's answer depends on another's.
+  const auto asked = [&](std::size_t p) -> std::optional<Found> {
+    if (budget.time_is_up()) return std::nullopt;
+    const auto left = static_cast<double>(planners.size() - p), at_once = std::min(left, static_cast<double>(context.jobs));
+    if (!budget.is_counted()) return ask(planners[p], problem, budget.left() * (at_once / left), context);
+    return ask(planners[p], problem, budget.part(1 / static_cast<double>(planners.size())), context);
+  };
+  std::size_t done = 0;
+  const auto finished = [&](std::size_t p) {
+    if (context.progress) context.progress(fmt::format("{}: {} of {} planners have answered", planners[p].name(), ++done, planners.size()));
+  };
+  Asked all;
+  if (context.jobs <= 1) {
+    for (std::size_t p = 0; p < planners.size(); finished(p++)) all.found.push_back(asked(p));
+    return all;
+  }
+  for (const base::WorkerAnswer& a : base::try_workers(
+           planners.size(), context.jobs, [&](std::size_t p) { return encode(asked(p)); }, finished)) {
+    std::optional<Found>& f = all.found.emplace_back();
+    const std::string name = planners[all.found.size() - 1].name();
+    if (a.fate != base::WorkerAnswer::Fate::answered) all.lost.push_back(fmt::format("{} ({})", name, a.ended));
+    if (a.answer.is_null()) continue;
+    f = Found{name, {.termination = Termination::optimal()}, {}};
+    a.answer.at("result").get_to(f->result);
+    a.answer.at("time").get_to(f->time);
+  }
+  return all;
+}
+
+SearchResult best_of(const std::vector<Planner>& planners, const Problem& problem, const SearchLimits& limits,
+                     const SearchContext& context) {
+  Budget budget(context, limits);
+  std::vector<Found> all;
+  Asked asked = ask_all(planners, problem, budget, context);
+  for (std::optional<Found>& f : asked.found)
+    if (f) all.push_back(std::move(*f));
+  const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
+  const std::string found = what_was_found(all);
+  std::vector<std::string> without;
+  for (const Found& f : all)
+    if (!f.time) without.push_back(fmt::format("no plan of {}: {}", f.planner, why_nothing(f, problem.oracle)));
+  Confirmation confirmation(problem, context, "auto");
+  for (Found& f : all) {
+    std::optional<pcg::Plan>& plan = f.result.best ? f.result.best : f.result.closest;
+    if (!plan) continue;
+    plan->summary = fmt::format("{}: {}", f.planner, plan->summary);
+    if (f.time) confirmation.take(std::move(*plan), std::move(*f.result.simulation));
+    else confirmation.confirm(std::move(*plan));
+  }
+  std::vector<std::string> out_of_time, out_of_candidates;
+  for (const Found& f : all) {
+    const std::optional<Limit> limit = f.result.termination.limit();
+    budget.add_part(f.result.counted, limit);
+    if (limit == Limit::time) out_of_time.push_back(f.planner);
+    if (limit == Limit::candidates) out_of_candidates.push_back(f.planner);
+  }
+  if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::time);
+  SearchResult r = std::move(confirmation).result(budget);
+  // Without any plan the reason of the last that was asked stands for all.
+  if (!r.best && !r.closest && !budget.ended_by())
+    for (Found& f : all)
+      if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
+  if (!found.empty()) r.notes.push_back(found);
+  r.notes.insert(r.notes.end(), without.begin(), without.end());
+  if (!out_of_time.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(out_of_time, ", ")));
+  if (!out_of_candidates.empty())
+    r.notes.push_back(fmt::format("searches that their share of the candidates ended: {}", fmt::join(out_of_candidates, ", ")));
+  if (!asked.lost.empty())
+    r.notes.push_back(fmt::format("planners whose worker process was ended, twice: {}", fmt::join(asked.lost, ", ")));
+  if (not_asked > 0) r.notes.push_back(fmt::format("{} planners were not asked: the time was up", not_asked));
+  return r;
+}
+
+}  // namespace
+
+Planner auto_planner(std::vector<Planner> others) {
+  std::erase_if(others, [](const Planner& p) { return !p.needs.empty(); });
+  return {.kind = "auto",
+          .about = "Every planner, within one budget; the best plan of all, and who found it.",
+          .searches = true,
+          .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {},
+                                 "the time that all searches together may take"),
+          .plan = [planners = std::move(others)](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            return best_of(planners, p, limits_of(o), c);
+          }};
+}
+
+}  // namespace search

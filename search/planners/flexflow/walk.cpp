@@ -1,0 +1,121 @@
+#include "search/planners/flexflow/walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace search {
+namespace {
+
+constexpr double kSecondsPerByte = 1e-9;  // 1 ms a megabyte, as FlexFlow's simulator has it
+
+}  // namespace
+
+OperatorGraph operator_graph(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, const OperatorCatalog& catalog) {
+  OperatorGraph g;
+  std::map<std::uint32_t, std::uint32_t> number;  // by node
+  for (std::uint32_t n = 0; n < kinds.size(); ++n) {
+    if (kinds[n] == kSource) continue;
+    number[n] = static_cast<std::uint32_t>(g.nodes.size());
+    g.nodes.push_back(n);
+    g.kinds.push_back(kinds[n]);
+    for (std::uint32_t i = 0; i < graph.nodes()[n].inputs.size(); ++i) {
+      const auto edge = catalog.edge_at(graph, kinds, n, i);
+      if (!edge) continue;
+      g.edges.push_back({number.at(graph.nodes()[n].inputs[i].node.value), number.at(n)});
+      g.edge_kinds.push_back(*edge);
+    }
+  }
+  return g;
+}
+
+Walk::Walk(const OperatorGraph& graph, Placements& placements, int devices, Budget& budget)
+    : graph_(graph),
+      placements_(placements),
+      budget_(budget),
+      schedule_(devices, graph.nodes.size(), graph.edges),
+      edges_of_(graph.nodes.size()),
+      operators_(graph.nodes.size()),
+      movements_(graph.edges.size()),
+      bytes_(graph.nodes.size(), 0),
+      is_exact_(graph.edges.size(), false) {
+  for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
+    edges_of_[graph.edges[e].from].push_back(e);
+    if (graph.edges[e].to != graph.edges[e].from) edges_of_[graph.edges[e].to].push_back(e);
+  }
+}
+
+void Walk::put(std::uint32_t who, const Placement& where) {
+  now_.at[who] = where;
+  const StrategyCost& cost = placements_.cost(graph_.kinds[who], where);
+  const int devices = placements_.devices(graph_.kinds[who], where);
+  operators_[who] = {where.block.start,    devices,    cost.forward, cost.kernels + cost.inside - cost.forward,
+                     cost.synchronisation, cost.update};
+  bytes_[who] = cost.state_bytes[0] + cost.kept_bytes;
+  for (const std::uint32_t e : edges_of_[who]) {
+    const KnownMovement& known = placements_.between(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]);
+    movements_[e] = known.times;
+    is_exact_[e] = known.is_exact;
+  }
+}
+
+// `most_bytes` of the position is set as well.
+double Walk::seconds() {
+  now_.most_bytes = schedule_.most_on_a_device(operators_, bytes_);
+  return schedule_.seconds(operators_, movements_) + kSecondsPerByte * std::max(0.0, now_.most_bytes - room_);
+}
+
+void Walk::start_at(const Position& p) {
+  now_ = p;
+  for (std::uint32_t o = 0; o < p.at.size(); ++o) put(o, p.at[o]);
+  for (std::uint32_t e = 0; e < movements_.size(); ++e) {
+    movements_[e] = placements_.find_out(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
+    is_exact_[e] = true;
+  }
+  now_.seconds = seconds();
+}
+
+Position Walk::position(std::vector<Placement> at) {
+  start_at({std::move(at)});
+  return now_;
+}
+
+// Each movement that is found out makes the schedule longer, if it changes it, so that the others may not have to be.
+bool Walk::is_accepted(std::uint32_t who, double limit) {
+  double now = seconds();
+  for (const std::uint32_t e : edges_of_[who]) {
+    if (now > limit) return false;
+    if (is_exact_[e]) continue;
+    movements_[e] = placements_.find_out(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
+    is_exact_[e] = true;
+    now = seconds();
+  }
+  if (now > limit) return false;
+  now_.seconds = now;
+  return true;
+}
+
+Position Walk::run(const Position& start, std::size_t proposals, double alpha, base::Random& random) {
+  start_at(start);
+  Position best = now_;
+  for (std::size_t i = 0; i < proposals && budget_.take(); ++i) {
+    ++proposals_;
+    const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
+    const Placement before = now_.at[who], after = placements_.any(graph_.kinds[who], random);
+    // Drawn in any case, so that what is found out does not decide what comes next.
+    const double longer = -std::log(1 - random.uniform()) / (alpha * static_cast<double>(graph_.nodes.size()));
+    if (after == before) continue;
+    const double bytes = now_.most_bytes;
+    put(who, after);
+    if (is_accepted(who, now_.seconds * (1 + longer))) {
+      ++accepted_;
+      if (now_.seconds < best.seconds) best = now_;
+    } else {
+      put(who, before);
+      now_.most_bytes = bytes;
+    }
+  }
+  return best;
+}
+
+}  // namespace search

@@ -1,0 +1,138 @@
+#include "search/planners/fsdp/fsdp.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "search/grid/grid_options.hpp"
+#include "search/grid/grid_plan.hpp"
+#include "search/planners/fsdp/quickest.hpp"
+#include "search/problem/limit_options.hpp"
+
+namespace search {
+namespace {
+
+constexpr int kStages = 3;
+constexpr double kTimeToChoose = 60;          // seconds; all choices of gpt3-175b on 1,024 GPUs take one
+constexpr std::int64_t kMostSizes = 1 << 16;  // nothing trains with nearly as many
+
+bool synchronises_once(const OptionValues& o) { return o.choice("synchronise") == 0; }
+
+GridConfig sharded_grid_of(const OptionValues& o, int stage) {
+  GridConfig grid;
+  grid.zero = stage;
+  grid.tensor = static_cast<int>(o.whole_number("tensor"));
+  grid.context = static_cast<int>(o.whole_number("context"));
+  grid.micro_batch = o.whole_number("micro_batch");
+  take_memory_options(o, grid);
+  take_shard_option(o, grid);
+  if (o.given("prefetch")) grid.memory.zero.prefetch = static_cast<int>(o.whole_number("prefetch"));
+  grid.memory.zero.accumulates = grid.zero >= 2 && o.given("synchronise") && synchronises_once(o);
+  grid.memory.zero.keeps_weights = !o.flag("reshard_after_forward");
+  grid.overlap = overlap_of(o);
+  return grid;
+}
+
+std::optional<OptionProblem> contradiction_at(const OptionValues& o, int stage) {
+  if (stage < 3 && o.given("prefetch"))
+    return OptionProblem{"prefetch", fmt::format("zero{} keeps whole weights: there are none to gather ahead", stage),
+                         "write stage: zero3, or leave prefetch out"};
+  if (stage < 3 && !o.flag("reshard_after_forward"))
+    return OptionProblem{"reshard_after_forward", fmt::format("zero{} keeps whole weights in any case", stage),
+                         "write stage: zero3, or leave reshard_after_forward out"};
+  if (stage == 1 && o.given("synchronise") && !synchronises_once(o))
+    return OptionProblem{"synchronise", "zero1 keeps whole gradients, and synchronises them once per iteration",
+                         "write stage: zero2 or zero3, or leave synchronise out"};
+  return wrong_overlap(o, stage);
+}
+
+// The stage that is given; of a search all that the other options leave, the one that shares out most first.
+std::vector<int> stages_of(const OptionValues& o) {
+  const int given = static_cast<int>(o.choice("stage")) + 1;
+  if (given <= kStages) return {given};
+  std::vector<int> stages;
+  for (int stage = kStages; stage > 0; --stage)
+    if (!contradiction_at(o, stage)) stages.push_back(stage);
+  return stages;
+}
+
+std::optional<OptionProblem> fsdp_contradiction(const OptionValues& o) {
+  const std::vector<int> stages = stages_of(o);
+  const int stage = stages.empty() ? kStages : stages.front();
+  if (auto wrong = wrong_offload(sharded_grid_of(o, stage).memory.offload)) return wrong;
+  return contradiction_at(o, stage);
+}
+
+// The divisors of what a replica takes in an iteration, the largest first. A grid that cannot be made gives the planner's reason later.
+std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridConfig& config) {
+  const Attempt<Grid> grid = make_grid(config, problem.cluster.device_count(), problem.training.global_batch);
+  if (!grid || config.micro_batch > 0) return {config.micro_batch};
+  const std::int64_t samples = grid->micro_batch * grid->micro_batches;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t count = 1; count <= std::min(samples, kMostSizes); ++count)
+    if (samples % count == 0) sizes.push_back(samples / count);
+  return sizes;
+}
+
+// What is given, and every value of what is not.
+std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
+  std::vector<GridConfig> grids;
+  for (const int stage : stages_of(o)) {
+    GridConfig grid = sharded_grid_of(o, stage);
+    const std::vector<pcg::Recompute> recomputations =
+        o.given("recompute") ? std::vector{grid.recompute} : recomputations_of(problem.model);
+    for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
+      for (const pcg::Recompute recompute : recomputations) {
+        grids.push_back(grid);
+        grids.back().micro_batch = micro_batch;
+        grids.back().recompute = recompute;
+      }
+  }
+  return grids;
+}
+
+Option chosen_unless_given(Option o) {
+  o.otherwise = "the quickest that fits";
+  return o;
+}
+
+}  // namespace
+
+Planner fsdp_planner() {
+  return {.kind = "fsdp",
+          .about = "Sharded data parallelism: replicas share out optimizer state, gradients and weights; what is not given is chosen.",
+          .searches = true,
+          .options = with_limits(
+              base::Seconds(kTimeToChoose), "choices estimated or simulated",
+              {{"stage", Choice{.words = {"zero1", "zero2", "zero3", "search"}, .by_default = kStages - 1},
+                "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
+               shard_option(),
+               degree_option("tensor", 1, "devices that share each layer"),
+               degree_option("context", 1, "devices that share the positions of a sequence"),
+               {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
+                "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},
+               {"synchronise", Choice{.words = {"iteration", "micro_batch"}},
+                "when gradients are reduced to shards: once, from whole ones that are added up; or after each micro-batch",
+                "`iteration` for `zero1`, else `micro_batch`"},
+               {"reshard_after_forward", Flag{true},
+                "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"},
+               chosen_unless_given(recompute_option()),
+               moments_option(),
+               activation_inputs_option(),
+               weights_option(),
+               cuda_graphs_option(),
+               graphed_option(),
+               offload_option(),
+               offload_blocks_option(),
+               chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
+               overlap_option({"gradients", "parameters"})},
+              "the time that the choice of what is not given may take"),
+          .contradiction = fsdp_contradiction,
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            const std::vector<GridConfig> grids = grids_of(p, o);
+            if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), "fsdp"));
+            return quickest_of(p, grids, "fsdp", limits_of(o), c);
+          }};
+}
+
+}  // namespace search

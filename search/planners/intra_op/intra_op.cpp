@@ -1,0 +1,194 @@
+#include "search/planners/intra_op/intra_op.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "search/planners/data_parallel/data_parallel.hpp"
+#include "search/problem/limit_options.hpp"
+#include "search/solve/memory_constrained/limited_operators.hpp"
+#include "search/solve/memory_constrained/memory_room.hpp"
+#include "search/solve/operators/operator_space.hpp"
+#include "search/solve/operators/summary.hpp"
+#include "search/solve/stages/pipelines.hpp"
+
+namespace search {
+namespace {
+
+constexpr std::size_t kFewStrategies = 6;  // ways of an operator in a first look, besides plain ones
+
+class IntraOpSearch {
+ public:
+  IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget, Confirmation& confirmation)
+      : problem_(problem), config_(config), catalog_(catalog), budget_(budget), confirmation_(confirmation) {}
+
+  std::string run() {
+    confirm_data_parallel();
+    if (!confirmation_.has_plan()) confirm_thrifty();
+    const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
+    OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
+    choose(space, graph);
+    accumulate();
+    return note(space);
+  }
+
+ private:
+  void confirm_data_parallel() {
+    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+  }
+
+  // Where data parallelism does not fit: few ways of each operator, for the settings that keep least, until a plan fits, so that there is
+  // an answer long before all ways are weighed.
+  void confirm_thrifty() {
+    BranchShapes branch_shapes;
+    const PipelineConfig few{
+        .most_strategies = std::min(config_.most_strategies, kFewStrategies), .most_cut = config_.most_cut, .side_by_side = false};
+    for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+      if (setting.recompute != pcg::Recompute::full || setting.zero == 0) continue;
+      if (confirmation_.has_plan() || !budget_.take()) return;
+      confirm_one_stage(setting, few, branch_shapes);
+    }
+  }
+
+  // The cheapest plan of micro-batches whose gradients are accumulated.
+  void confirm_one_stage(const PipelineSetting& setting, const PipelineConfig& config, BranchShapes& branch_shapes) {
+    const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
+    for (PipelinePlan& p :
+         pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, budget_))
+      confirmation_.confirm(std::move(p.plan), p.expected);
+  }
+
+  // The cheapest choices under each weighing of gradients, and, where these do not fit, the cheapest within the memory.
+  void choose(OperatorSpace& space, const pcg::Graph& graph) {
+    for (const double share : kSynchronisationShares) {
+      if (!budget_.take()) return;
+      const auto chosen = space.cheapest({share, 0}, config_.most_strategies, budget_);
+      if (!chosen) return;
+      exact_ = exact_ && chosen->is_optimal;
+      ++weighings_;
+      if (budget_.time_is_up() && confirmation_.has_plan()) return;
+      const double room = confirm(space, chosen->way, chosen->seconds);
+      if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->way, room);
+    }
+  }
+
+  // Returns: bytes that are left on the device that has least of them, negative where the plan does not fit.
+  double confirm(const OperatorSpace& space, const std::vector<std::uint32_t>& way, double seconds) {
+    pcg::Plan plan = space.plan(problem_, way);
+    const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    plan.summary = summary_of_cuts(plan);
+    confirmation_.confirm(std::move(plan), base::Seconds(seconds));
+    return memory.capacity.value() - memory.peak.value();
+  }
+
+  void choose_within_memory(const OperatorSpace& space, const pcg::Graph& graph, const Weighing& weighing,
+                            const std::vector<std::uint32_t>& too_large, double room) {
+    Shortlists lists(catalog_, weighing, config_.most_strategies, Shortlists::kAnyCuts, {}, true);
+    LimitedOperators operators(lists, {0, problem_.cluster.device_count()}, weighing);
+    const std::vector<KindNumber> kinds = catalog_.kinds_of(graph);
+    std::vector<std::uint32_t> number(kinds.size(), 0);
+    for (const std::uint32_t node : space.operators()) {
+      number[node] = operators.add(kinds[node]);
+      for (std::uint32_t i = 0; i < graph.nodes()[node].inputs.size(); ++i)
+        if (const auto edge = catalog_.edge_at(graph, kinds, node, i))
+          operators.join(number[graph.nodes()[node].inputs[i].node.value], number[node], *edge);
+    }
+    MemoryRoom memory(operators.bytes(too_large) + room);
+    std::optional<WithinMemory> found;
+    for (bool again = true; again;) {
+      const LimitedChoice chosen = operators.cheapest(memory.limit(), budget_);
+      if (chosen.choice.empty() || (budget_.time_is_up() && confirmation_.has_plan())) break;
+      room = confirm(space, chosen.choice, chosen.seconds);
+      if (room >= 0 && (!found || chosen.seconds < found->seconds)) found = {chosen.seconds, chosen.bound, chosen.is_optimal};
+      again = memory.tell(operators.bytes(chosen.choice), room) && (chosen.fits || room >= 0);
+    }
+    if (found) within_memory_.push_back(*found);
+  }
+
+  // Of several micro-batches, whose activations are kept one after another.
+  void accumulate() {
+    BranchShapes branch_shapes;
+    const PipelineConfig pipelines{
+        .most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false, .within_memory = true};
+    for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+      if (setting.micro_batches == 1) continue;
+      if (!budget_.take()) return;
+      if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
+      confirm_one_stage(setting, pipelines, branch_shapes);
+    }
+  }
+
+  [[nodiscard]] std::string note(const OperatorSpace& space) const {
+    if (weighings_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
+    std::string text = fmt::format(
+        "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
+        "together were chosen {}, for {} weighings of gradients",
+        space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
+        exact_ ? "exactly" : "but for tables that were too large", weighings_);
+    if (within_memory_.empty()) return text;
+    const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
+    if (std::ranges::all_of(within_memory_, is_proved))
+      return text + fmt::format("; {} of these are proved best under the memory limit", within_memory_.size());
+    double gap = 0;
+    for (const WithinMemory& w : within_memory_) gap = std::max(gap, w.bound > 0 ? w.seconds / w.bound - 1 : 1);
+    return text + fmt::format("; {} of these under the memory limit, the costs {} above the least possible", within_memory_.size(),
+                              gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
+  }
+
+  // What was chosen under a weighing because the cheapest choices did not fit.
+  struct WithinMemory {
+    double seconds = 0, bound = 0;
+    bool is_proved = false;
+  };
+
+  const Problem& problem_;
+  const IntraOpConfig& config_;
+  OperatorCatalog& catalog_;
+  Budget& budget_;
+  Confirmation& confirmation_;
+  std::size_t weighings_ = 0;
+  bool exact_ = true;
+  std::vector<WithinMemory> within_memory_;
+};
+
+}  // namespace
+
+std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
+                             Confirmation& confirmation) {
+  return IntraOpSearch(problem, config, catalog, budget, confirmation).run();
+}
+
+SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config, const SearchContext& context) {
+  Budget budget(context, config.budget);
+  Confirmation confirmation(problem, context, "intra-op");
+  OperatorCatalog catalog(problem, config.most_cut);
+  const std::string note = confirm_intra_op(problem, config, catalog, budget, confirmation);
+  SearchResult r = std::move(confirmation).result(budget);
+  r.notes.push_back(note);
+  return r;
+}
+
+Planner intra_op_planner() {
+  const IntraOpConfig defaults;
+  return {
+      .kind = "intra-op",
+      .about =
+          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
+      .searches = true,
+      .options = with_limits(
+          defaults.budget.seconds, "weighings of gradients, and choices of micro-batches, recomputation and shared updates,",
+          {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+            "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+           {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+        return intra_op_search(p,
+                               {.budget = limits_of(o),
+                                .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
+                                .most_cut = static_cast<int>(o.whole_number("loops"))},
+                               c);
+      }};
+}
+
+}  // namespace search

@@ -1,0 +1,162 @@
+#include "search/planners/megatron/layer_sketch.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "search/cost/estimate.hpp"
+#include "search/grid/layer_costs.hpp"
+#include "search/grid/stages.hpp"
+#include "search/planners/megatron/megatron.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/memory/model_states.hpp"
+
+namespace search {
+namespace {
+
+// With three micro-batches there is a first, a last and one between: more are like that one.
+constexpr std::int64_t kAllKinds = 3;
+
+// Seconds of a model with one number of layers.
+struct Times {
+  double first = 0, seconds = 0, tail = 0;
+};
+
+// The same with all that it needs.
+struct Measured {
+  struct Pass {
+    Times times;
+    double kept = 0, working = 0;
+    std::vector<double> kernels;  // per layer, the embedding with the first, the head with the last
+  };
+  sim::StateBytes states;
+  base::Bytes expert_weights;
+  std::vector<Pass> passes;  // per recomputation
+};
+
+Times times_of(Estimator& estimator, const pcg::Plan& plan, const sim::Variant& v) {
+  const PassSeconds pass = estimator.pass(v);
+  const double first = pass.first.value(), later = pass.later.value();
+  return {first, later, estimator.time(v).value() - first - (plan.micro_batches - 1) * later};
+}
+
+// ZeRO 3 leaves a device `sharded` of its `whole` bytes: of experts a share of expert/replicas, of the rest 1/replicas.
+base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, int replicas) {
+  if (expert == 1) return base::Bytes(0);
+  return std::clamp((sharded * replicas - whole) / (expert - 1), base::Bytes(0), whole);
+}
+
+// The first device stands for all: in one stage all devices do the same.
+Measured measured(const pcg::Plan& plan, int expert, int replicas, const Problem& problem, std::span<const pcg::Recompute> recomputations) {
+  const profiles::FrameworkProfile& framework = problem.oracle.framework(plan.training);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  Estimator estimator(plan, problem.oracle);
+  Measured m;
+  m.states = sim::model_states(plan, data, framework, 0).at(0);
+  m.expert_weights = expert_weights(m.states.weights, sim::model_states(plan, data, framework, 3).at(0).weights, expert, replicas);
+  const std::vector<int> layers = layers_of_blocks(plan.pcg.blocks());
+  pcg::Plan variant = plan;
+  for (const pcg::Recompute r : recomputations) {
+    variant.recompute = r;
+    const sim::DeviceMemory memory = sim::device_memory(variant, data, problem.cluster, framework).at(0);
+    m.passes.push_back({times_of(estimator, plan, {r, 0}), memory.saved.at(0).value(), memory.transient.at(0).value(),
+                        layer_costs(variant, layers, problem.oracle)});
+  }
+  return m;
+}
+
+double sum(std::span<const double> seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
+
+PerLayer per_layer(double one, double two, double layers_of_one) {
+  const double layer = std::max(0.0, two - one);
+  return {layer, std::max(0.0, one - layers_of_one * layer)};
+}
+
+PassTimes per_layer(const Times& one, const Times& two, double layers_of_one) {
+  return {per_layer(one.first, two.first, layers_of_one), per_layer(one.seconds, two.seconds, layers_of_one),
+          per_layer(one.tail, two.tail, layers_of_one)};
+}
+
+PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, double layers_of_one) {
+  PassSketch pass;
+  pass.times = per_layer(one.times, two.times, layers_of_one);
+  pass.first_kernels = two.kernels.front();
+  pass.last_kernels = two.kernels.back();
+  pass.layer_kernels = per_layer(sum(one.kernels), sum(two.kernels), layers_of_one).layer;
+  // The last of two layers with the head, less the first with the embedding, is the head less the embedding.
+  const double rest = pass.times.seconds.rest;
+  pass.behind = std::clamp((rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, rest);
+  pass.kept_bytes = per_layer(one.kept, two.kept, layers_of_one);
+  pass.working_bytes = one.working;
+  return pass;
+}
+
+}  // namespace
+
+LayerSketcher::LayerSketcher(const Problem& problem, std::span<const pcg::Recompute> recomputations)
+    : problem_(problem), recomputations_(recomputations.begin(), recomputations.end()), run_(repeated_layers(problem.model)) {
+  one_ = run_.count > 1 ? with_layers(problem.model, run_, 1) : problem.model;
+  two_ = run_.count > 1 ? with_layers(problem.model, run_, 2) : problem.model;
+}
+
+Attempt<LayerSketcher::Cut> LayerSketcher::cut(const pcg::Graph& model, const GridConfig& config, int data) const {
+  GridConfig c;
+  c.tensor = config.tensor;
+  c.context = config.context;
+  c.expert = config.expert;
+  c.expert_tensor = config.expert_tensor;
+  c.dispatch = config.dispatch;
+  c.sequence_parallel = config.sequence_parallel;
+  c.micro_batch = config.micro_batch;
+  c.data = data;
+  Problem problem{model, problem_.model_section, problem_.cluster, problem_.training, problem_.oracle};
+  problem.training.global_batch = std::min(problem.training.global_batch / data / c.micro_batch, kAllKinds) * data * c.micro_batch;
+  GridPlanner planner(problem, data * c.context * c.tensor);
+  Attempt<pcg::Plan> plan = megatron_plan(planner, c);
+  if (!plan) return plan.refusal();
+  return Cut{problem, std::move(plan).value()};
+}
+
+template <class Measured>
+Attempt<std::pair<Measured, Measured>> LayerSketcher::measure(const GridConfig& config, int data,
+                                                              const std::function<Measured(const Cut&)>& measured) const {
+  const Attempt<Cut> one = cut(one_, config, data);
+  if (!one) return one.refusal();
+  Measured of_one = measured(*one);
+  if (run_.count < 2) return std::pair(of_one, of_one);
+  const Attempt<Cut> two = cut(two_, config, data);
+  if (!two) return two.refusal();
+  return std::pair(std::move(of_one), measured(*two));
+}
+
+Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data) const {
+  const auto both = measure<Measured>(
+      config, data, [&](const Cut& c) { return measured(c.plan, config.expert, data * config.context, c.problem, recomputations_); });
+  if (!both) return both.refusal();
+  const auto& [one, two] = *both;
+  const auto bytes = [&](base::Bytes a, base::Bytes b) { return per_layer(a.value(), b.value(), layers_of_one()); };
+  LayerSketch s{bytes(one.states.weights, two.states.weights),
+                bytes(one.states.gradients, two.states.gradients),
+                bytes(one.states.optimizer, two.states.optimizer),
+                bytes(one.expert_weights, two.expert_weights),
+                {}};
+  for (std::size_t i = 0; i < recomputations_.size(); ++i)
+    s.passes[recomputations_[i]] = sketch_of(one.passes[i], two.passes[i], layers_of_one());
+  return s;
+}
+
+Attempt<VariantTimes> LayerSketcher::times(const GridConfig& config, int data) const {
+  using Of = std::map<std::pair<pcg::Recompute, int>, Times>;
+  const auto both = measure<Of>(config, data, [&](const Cut& c) {
+    Estimator estimator(c.plan, c.problem.oracle);
+    Of times;
+    for (const pcg::Recompute r : recomputations_)
+      for (int zero = 0; zero <= 3; ++zero) times[{r, zero}] = times_of(estimator, c.plan, {r, zero});
+    return times;
+  });
+  if (!both) return both.refusal();
+  VariantTimes times;
+  for (const auto& [variant, one] : both->first) times[variant] = per_layer(one, both->second.at(variant), layers_of_one());
+  return times;
+}
+
+}  // namespace search

@@ -1,0 +1,395 @@
+#include "search/planners/megatron/megatron_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "search/cost/estimate.hpp"
+#include "search/planners/megatron/megatron.hpp"
+#include "search/planners/megatron/ranking.hpp"
+#include "search/planners/megatron/refinements.hpp"
+#include "search/problem/budget.hpp"
+#include "search/problem/limit_options.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kMostForRanking = 0.5;  // of the budget
+constexpr std::size_t kMostLost = 10;    // more than a person reads
+constexpr int kMostSimulated = 1000;     // some minutes of simulation on a large cluster
+// Estimates are blind to contention, so that simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow
+// network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
+constexpr double kEstimateMargin = 1.05;
+
+// Balanced stages that come out equal are the plan of equal stages once more.
+bool has_equal_stages(const pcg::Plan& plan) {
+  std::set<std::pair<int, int>> layers;  // stage and block
+  for (std::size_t n = 0; n < plan.stage.size(); ++n) {
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    if (node.computes() && plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty) layers.emplace(plan.stage[n], node.block);
+  }
+  std::vector<int> of_stage(static_cast<std::size_t>(plan.stages), 0);
+  for (const auto& [stage, block] : layers) ++of_stage[static_cast<std::size_t>(stage)];
+  return std::ranges::all_of(of_stage, [&](int n) { return n == of_stage.front(); });
+}
+
+// A plan whose estimate is so much better than the best is simulated before others are looked at.
+constexpr double kClearlyBetter = 0.995;
+
+// Plans that cannot be better than the best by a thousandth, which is less than what simulations are worth, are not looked at.
+constexpr double kLeastGain = 0.999;
+
+struct Candidate {
+  GridConfig config;
+  double estimate = 0;
+  bool twin = false;  // a better variant of its family is a candidate, too
+};
+
+GridConfig with(GridConfig config, const sim::Variant& v) {
+  config.recompute = v.recompute;
+  config.zero = v.zero;
+  return config;
+}
+
+struct Simulated {
+  GridConfig config;
+  pcg::Plan plan;
+  sim::SimulationResult simulation;
+  [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
+};
+
+// Everything that a search has found.
+struct Findings {
+  std::vector<Simulated> simulated;     // in order
+  std::vector<LostCandidate> no_fit;    // the first few
+  std::optional<NeedsMemory> shortage;  // of the closest
+  std::optional<pcg::Plan> closest;     // of those that do not fit
+  std::uint64_t built = 0;
+  SetAside aside;
+  std::size_t refined = 0;             // simulated to refine the grid's best
+  std::vector<std::string> changed;    // by that
+  bool data_parallel_besides = false;  // it is the last that was simulated, and was set aside before
+};
+
+class Searching {
+ public:
+  Searching(const Problem& problem, PlanBounds& bounds, Ranking ranking, int simulate_best, Budget& budget, const SearchContext& context)
+      : problem_(problem),
+        planner_(problem),
+        bounds_(bounds),
+        ranking_(std::move(ranking)),
+        simulate_best_(static_cast<std::size_t>(simulate_best)),
+        budget_(budget),
+        context_(context) {
+    found_.aside = ranking_.aside;
+    // Sketches are of the first devices: where others are of another type, or quicker, they bound nothing.
+    const topology::DeviceKind first = topology::kind_of(problem.cluster.devices()[0]);
+    bounds_hold_ = std::ranges::all_of(problem.cluster.devices(), [&](const topology::Device& d) {
+      const topology::DeviceKind kind = topology::kind_of(d);
+      return kind.type == first.type && kind.speed == first.speed && kind.slowdown >= first.slowdown &&
+             kind.host_slowdown >= first.host_slowdown;
+    });
+  }
+
+  Findings run() && {
+    // The least bound first; closer bounds put a family back among the others.
+    for (std::size_t f = 0; f < ranking_.families.size(); ++f) queue_.push({ranking_.families[f].variants.front().seconds, false, f});
+    for (; !queue_.empty();) {
+      const Queued next = queue_.top();
+      queue_.pop();
+      Family& family = ranking_.families[next.family];
+      if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
+      else if (!budget_.take()) found_.aside.unreached += family.variants.size();
+      else if (!next.is_close) requeue(next.family);
+      else look_at(family);
+    }
+    confirm();
+    refine_best();
+    confirm_data_parallel();
+    if (found_.simulated.empty() && ranking_.smallest) note_smallest();
+    return std::move(found_);
+  }
+
+ private:
+  struct Queued {
+    double seconds = 0;  // at least
+    bool is_close = false;
+    std::size_t family = 0;
+    auto operator<=>(const Queued&) const = default;
+  };
+
+  void requeue(std::size_t number) {
+    Family& family = ranking_.families[number];
+    std::vector<RankedVariant> fitting;
+    for (const RankedVariant& v : family.variants) {
+      const PlanBound bound = bounds_.closer_bound(with(family.config, v.variant));
+      if (bound.bytes <= ranking_.room) fitting.push_back({v.variant, bound.seconds});
+      else ++found_.aside.too_big;
+    }
+    family.variants = std::move(fitting);
+    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
+    if (!family.variants.empty()) queue_.push({family.variants.front().seconds, true, number});
+  }
+
+  [[nodiscard]] bool is_behind(const RankedVariant& v) const { return bounds_hold_ && kLeastGain * best_ <= v.seconds; }
+
+  // Estimates the variants of a family. One that seems to be the best is simulated at once: the better the best, the more is behind it.
+  void look_at(const Family& family) {
+    if (context_.progress)
+      context_.progress(fmt::format("megatron: {} of {} kinds of plans left", queue_.size(), ranking_.families.size()));
+    const Attempt<pcg::Plan> plan = megatron_plan(planner_, family.config);
+    if (!plan) {
+      found_.aside.refused += family.variants.size();
+      return;
+    }
+    if (family.config.balanced_stages && has_equal_stages(*plan)) {
+      found_.aside.twins += family.variants.size();
+      return;
+    }
+    bool twin = false;
+    for (const Candidate& c : estimated(family, *plan)) {
+      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
+      else if (fits(*plan, c.config)) {
+        waiting_.push_back(c);
+        waiting_.back().twin = std::exchange(twin, true);
+        if (!waiting_.back().twin && c.estimate < kClearlyBetter * best_) simulate(c.config);
+        if (!found_.simulated.empty() && last_simulated_ == c.config) waiting_.pop_back();
+      }
+    }
+  }
+
+  // The best estimate first.
+  std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan) {
+    Estimator estimator(plan, problem_.oracle);
+    std::vector<Candidate> candidates;
+    for (const RankedVariant& v : family.variants) {
+      if (is_behind(v)) {
+        ++found_.aside.behind;
+        continue;
+      }
+      candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
+    return candidates;
+  }
+
+  bool fits(pcg::Plan plan, const GridConfig& config) {
+    plan.recompute = config.recompute;
+    plan.zero = config.zero;
+    const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    if (memory.fits()) return true;
+    ++found_.aside.too_big;
+    note_miss(config, memory);
+    return false;
+  }
+
+  void note_miss(const GridConfig& config, const sim::MemoryUse& memory) {
+    const NeedsMemory shortage{memory.peak, memory.capacity};
+    const bool is_listed = found_.no_fit.size() < kMostLost;
+    const bool is_closest = !found_.shortage || lacks_less(shortage, *found_.shortage);
+    if (!is_listed && !is_closest) return;
+    pcg::Plan plan = megatron_plan(planner_, config).value();
+    if (is_listed) found_.no_fit.push_back({plan.summary, shortage});
+    if (!is_closest) return;
+    found_.shortage = shortage;
+    found_.closest = std::move(plan);
+  }
+
+  // Returns: the seconds of an iteration.
+  double simulate(const GridConfig& config) {
+    Attempt<pcg::Plan> plan = megatron_plan(planner_, config);
+    BASE_CHECK(plan, "the plan was built before");
+    ++found_.built;
+    budget_.count(1);
+    if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
+    sim::SimulationResult simulation = problem_.oracle.plan(*plan);
+    const double seconds = simulation.iteration_time.value();
+    best_ = std::min(best_, seconds);
+    found_.simulated.push_back({config, std::move(plan).value(), std::move(simulation)});
+    last_simulated_ = config;
+    return seconds;
+  }
+
+  // One of each family first, so that those that hardly differ do not take the places of all others.
+  void confirm() {
+    std::ranges::stable_sort(
+        waiting_, [](const Candidate& a, const Candidate& b) { return std::tie(a.twin, a.estimate) < std::tie(b.twin, b.estimate); });
+    for (const Candidate& c : waiting_) {
+      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
+      else if (found_.simulated.size() >= simulate_best_) ++found_.aside.unsimulated;
+      else if (budget_.is_spent()) ++found_.aside.unreached;
+      else simulate(c.config);
+    }
+  }
+
+  // What the grid leaves out is chosen for its best plan alone.
+  void refine_best() {
+    if (found_.simulated.empty()) return;
+    GridConfig config = std::ranges::min_element(found_.simulated, {}, &Simulated::time)->config;
+    double best = best_;
+    const RefinementScope scope{problem_.training.framework, problem_.training.precision,
+                                static_cast<int>(problem_.cluster.domain_devices(0).size())};
+    found_.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
+      if (budget_.is_spent()) return std::nullopt;
+      const Attempt<pcg::Plan> plan = megatron_plan(planner_, c);
+      if (!plan || !problem_.oracle.memory(*plan).fits()) return std::nullopt;
+      ++found_.refined;
+      return simulate(c);
+    });
+  }
+
+  // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
+  // estimates may err, and the search is to be no worse than what it generalises.
+  void confirm_data_parallel() {
+    GridConfig plain;
+    plain.data = problem_.cluster.device_count();
+    const Attempt<pcg::Plan> plan = megatron_plan(planner_, plain);
+    if (!plan || budget_.time_is_up()) return;
+    const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
+    if (std::ranges::none_of(found_.simulated, is_it) && problem_.oracle.memory(*plan).fits()) {
+      simulate(plain);
+      found_.data_parallel_besides = true;
+    }
+  }
+
+  void note_smallest() {
+    if (const Attempt<pcg::Plan> plan = megatron_plan(planner_, *ranking_.smallest))
+      note_miss(*ranking_.smallest, problem_.oracle.memory(*plan));
+  }
+
+  const Problem& problem_;
+  GridPlanner planner_;
+  PlanBounds& bounds_;
+  Ranking ranking_;
+  std::size_t simulate_best_;
+  Budget& budget_;
+  const SearchContext& context_;
+  bool bounds_hold_ = true;
+  double best_ = std::numeric_limits<double>::infinity();  // seconds of what was simulated
+  std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+  std::vector<Candidate> waiting_;
+  GridConfig last_simulated_;
+  Findings found_;
+};
+
+std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simulated>& simulated, std::vector<LostCandidate> no_fit) {
+  std::vector<const Simulated*> slower;
+  for (const Simulated& s : simulated)
+    if (s.plan.summary != best.plan.summary) slower.push_back(&s);
+  std::ranges::stable_sort(slower, {}, &Simulated::time);
+  std::vector<LostCandidate> lost;
+  for (const Simulated* s : slower) lost.push_back({s->plan.summary, Slower{s->time(), best.time()}});
+  lost.insert(lost.end(), no_fit.begin(), no_fit.end());
+  if (lost.size() > kMostLost) lost.resize(kMostLost);
+  return lost;
+}
+
+BindingConstraint binding_of(const Findings& found, const std::optional<Refusal>& refusal) {
+  if (found.closest) return ClosestMiss{found.closest->summary, *found.shortage};
+  if (refusal) return Refusal{refusal->constraint, "no point of the grid can be built: " + refusal->why};
+  return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
+}
+
+// `ended_by`: where something was not reached.
+Termination termination_of(const Findings& found, const std::optional<Refusal>& refusal, std::optional<Limit> ended_by) {
+  if (found.simulated.empty())
+    return ended_by ? Termination::nothing_found(*ended_by) : Termination::infeasible(binding_of(found, refusal));
+  if (ended_by) return Termination::feasible(*ended_by);
+  return found.aside.behind + found.aside.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
+}
+
+// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are behind the best, 4 were simulated".
+std::string statistics(std::size_t plans, const Findings& found, std::optional<Limit> ended_by) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(found.aside.refused, "cannot be built");
+  add(found.aside.too_big, "do not fit into memory");
+  add(found.aside.twins, "are others once more");
+  add(found.aside.behind, "are behind the best by their bounds or estimates");
+  add(found.simulated.size() - found.refined - (found.data_parallel_besides ? 1 : 0), "were simulated");
+  add(found.aside.unsimulated, "were not, because simulate_best were");
+  add(found.aside.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
+  if (found.data_parallel_besides) parts.emplace_back("plain data parallelism was simulated besides");
+  return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
+}
+
+// What was chosen for the best plan of the grid alone, and what nothing chose.
+std::string refinement(const Findings& found) {
+  constexpr std::string_view kLeftOut =
+      "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
+      "and flexible and 2bw "
+      "schedules";
+  if (found.refined == 0) return std::string(kLeftOut);
+  return fmt::format(
+      "the best of the grid was tried with {} other choice{} of its framework, {}; {}", found.refined, found.refined == 1 ? "" : "s",
+      found.changed.empty() ? "none of them better" : fmt::format("of which {} came out better", fmt::join(found.changed, ", ")), kLeftOut);
+}
+
+bool has_experts(const pcg::Graph& model) {
+  return std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::ExpertLinear>(n.op); });
+}
+
+}  // namespace
+
+SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
+  Budget budget(context, config.budget);
+  PlanBounds bounds(problem, recomputations_of(problem.model));
+  // Sketches of a large grid could take all the time: plans that fit are worth more than bounds of all.
+  Budget for_ranking(context, budget.part(kMostForRanking));
+  Ranking ranking = rank(problem, bounds, for_ranking, context);
+  budget.add_part(for_ranking.counted(), {});
+  const std::size_t plans = ranking.plans;
+  const std::optional<Refusal> refusal = ranking.refusal;
+  Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, budget, context).run();
+
+  std::optional<Limit> ended_by;
+  if (found.aside.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::time));
+  SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
+  result.notes.push_back(statistics(plans, found, ended_by));
+  if (!found.simulated.empty()) result.notes.push_back(refinement(found));
+  if (has_experts(problem.model))
+    result.notes.emplace_back(
+        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone");
+  if (found.simulated.empty()) {
+    result.lost = std::move(found.no_fit);
+    result.closest = std::move(found.closest);
+    return result;
+  }
+  auto best = std::ranges::min_element(found.simulated, {}, &Simulated::time);  // the first of equals
+  result.lost = lost_to(*best, found.simulated, std::move(found.no_fit));
+  result.objective = best->time();
+  result.best = std::move(best->plan);
+  result.simulation = std::move(best->simulation);
+  return result;
+}
+
+Planner megatron_search_planner() {
+  const MegatronSearchConfig defaults;
+  return {.kind = "megatron",
+          .form = "search",
+          .about =
+              "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
+              "to 3.",
+          .searches = true,
+          .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
+                                 {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
+                                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
+                                 "the time that the search may take; bounds of all plans take half of it at most"),
+          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+            return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
+          }};
+}
+
+}  // namespace search

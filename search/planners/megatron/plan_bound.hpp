@@ -1,0 +1,78 @@
+#pragma once
+// What a plan of the grid takes at least, before it is built: from sketches of its layers.
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "search/planners/megatron/layer_sketch.hpp"
+
+namespace search {
+
+struct PlanBound {
+  double seconds = 0;  // of an iteration
+  double bytes = 0;    // of the device that needs most
+};
+
+// Bounds for one problem, as if all devices were as the first ones are. Overlap is taken as perfect, messages between stages as free,
+// memory as the average of the stages. What layers take is taken to grow with their number as from one to two. Tests hold the bounds
+// against estimates and against what plans need.
+class PlanBounds {
+ public:
+  // What the problem refers to outlives the object.
+  PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations);
+
+  // Why no plan of this cut can be built; nullptr: it can be, as far as its sketch shows.
+  [[nodiscard]] const Refusal* refusal(const GridConfig& cut);
+  // Requires: `config` says data and micro_batch, and refusal(config) is nullptr.
+  // Cost: one sketch for each cut.
+  [[nodiscard]] PlanBound bound(const GridConfig& config);
+  // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
+  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for
+  // each cut and number of replicas.
+  [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
+
+ private:
+  using Cut = std::tuple<int, int, int, bool, std::int64_t>;
+  static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
+  const Attempt<LayerSketch>& sketch(const GridConfig& c);
+  // A rank of the pipeline: its share of all that a micro-batch's passes take, and what of them lies before its first and behind its last
+  // kernels of an iteration: the first chunks of the ranks before it. Of the layers it has so many.
+  struct Rank {
+    double share = 0, before = 0, layers = 0;
+  };
+  // The last one of ranks of equal shares.
+  [[nodiscard]] std::vector<Rank> even_ranks(const GridConfig& c, const PassSketch& pass) const;
+  // Requires: layers_are_all().
+  [[nodiscard]] std::vector<Rank> ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const;
+  // The seconds of all passes on a rank.
+  [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
+  // Those, until they begin and after they end, and `tail` of each of its layers behind them, of the rank that needs longest.
+  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks, double tail = 0) const;
+  // Those, and what replicas tell each other.
+  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
+  // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
+  [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
+  [[nodiscard]] std::span<const int> layers_per_stage(const GridConfig& c, const PassSketch& pass);
+  // Whether each layer's gradients fill a bucket, so that those of two layers overlap as those of many do.
+  [[nodiscard]] bool layers_fill_buckets(const GridConfig& c, const LayerSketch& s) const;
+  // Whether the layers that stages share out are those that repeat.
+  [[nodiscard]] bool layers_are_all() const;
+  [[nodiscard]] double bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const;
+  // Of the weights, what is of experts that ranks share out.
+  [[nodiscard]] double expert_part(const LayerSketch& s) const;
+  // Of gradients or weights among the replicas of a stage.
+  [[nodiscard]] double all_reduce(const GridConfig& c, double bytes);
+  [[nodiscard]] double layers() const { return static_cast<double>(sketcher_.layers().count > 1 ? sketcher_.layers().count : 0); }
+
+  const Problem& problem_;
+  LayerSketcher sketcher_;
+  bool devices_are_alike_;  // else the slower ones get fewer layers, and it is not known here how many
+  std::map<Cut, Attempt<LayerSketch>> sketches_;
+  std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // on so many replicas
+  std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
+  std::map<std::tuple<int, double, double, double>, std::vector<int>> splits_;  // by stages, and kernels of layers; equal ones: by stages
+  std::map<std::tuple<int, int, double>, double> reduced_;                      // seconds by these and bytes
+};
+
+}  // namespace search

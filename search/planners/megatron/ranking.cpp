@@ -1,0 +1,165 @@
+#include "search/planners/megatron/ranking.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "search/grid/grid_plan.hpp"
+#include "search/planners/megatron/grid_points.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// A line of micro-batches ends where a larger one gains less than a tenth and is so many times behind the best: products grow more
+// efficient with their size ever more slowly, and fewer micro-batches fill a pipeline worse.
+constexpr double kLeastGainOfMore = 0.9, kFarBehind = 1.5;
+
+// What the device that has most has for tensors.
+double most_room(const Problem& problem) {
+  double room = 0;
+  for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
+    const profiles::DeviceProfile& profile = problem.oracle.device(base::DeviceId(d));
+    room = std::max(room, (problem.cluster.devices()[d].memory.value_or(profile.memory) - profile.reserved).value());
+  }
+  return room;
+}
+
+// Points of one line have all in common but micro-batch and stages.
+bool in_one_line(const GridConfig& a, const GridConfig& b) {
+  return std::tie(a.tensor, a.context, a.expert, a.sequence_parallel) == std::tie(b.tensor, b.context, b.expert, b.sequence_parallel);
+}
+
+class Ranker {
+ public:
+  Ranker(const Problem& problem, PlanBounds& bounds)
+      : recomputations_(recomputations_of(problem.model)),
+        layers_(std::ranges::count_if(problem.model.blocks(), &pcg::Block::weighty)),
+        bounds_(bounds) {
+    ranking_.room = most_room(problem);
+  }
+
+  Ranking run(std::span<const GridConfig> points, Budget& budget, const SearchContext& context) {
+    const GridConfig* before = nullptr;
+    for (std::size_t first = 0, end = 0; first < points.size(); first = end) {
+      while (end < points.size() && is_one_cut(points[first], points[end])) ++end;
+      const std::span<const GridConfig> cut = points.subspan(first, end - first);
+      for (const GridConfig& c : cut) ranking_.plans += plans_of(c);
+      if (before == nullptr || !in_one_line(*before, cut.front())) begin_line(cut.front());
+      before = &cut.front();
+      if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid sketched", first, points.size()));
+      if (!budget.take()) set_aside(cut, ranking_.aside.unreached);
+      else add_cut(cut);
+    }
+    // Stable: among equals the order of the grid decides, so that the answer does not depend on the library.
+    std::ranges::stable_sort(ranking_.families, {}, [](const Family& f) { return f.variants.front().seconds; });
+    return std::move(ranking_);
+  }
+
+ private:
+  struct Line {
+    double best = kNever;              // seconds of the micro-batch before
+    std::size_t SetAside::*over = {};  // larger micro-batches are set aside, for this reason
+  };
+
+  static bool is_one_cut(const GridConfig& a, const GridConfig& b) { return in_one_line(a, b) && a.micro_batch == b.micro_batch; }
+  [[nodiscard]] static int zero_stages(const GridConfig& c) { return c.data * c.context > 1 ? 4 : 1; }
+  [[nodiscard]] std::size_t plans_of(const GridConfig& c) const {
+    return recomputations_.size() * static_cast<std::size_t>(zero_stages(c));
+  }
+  void set_aside(std::span<const GridConfig> points, std::size_t& why) const {
+    for (const GridConfig& c : points) why += plans_of(c);
+  }
+
+  // More ranks to a group make a line no quicker that is far behind already: what they compute together stays, what they tell each other
+  // grows.
+  void begin_line(const GridConfig& c) {
+    line_ = {};
+    const auto is_far_behind = [&](int tensor, int context) {
+      const auto smaller = lines_.find({tensor, context, c.expert, c.sequence_parallel});
+      return smaller != lines_.end() && smaller->second != kNever && smaller->second > kFarBehind * best_;
+    };
+    for (int factor = 2; factor <= std::max(c.tensor, c.context); ++factor)
+      if ((c.tensor % factor == 0 && is_far_behind(c.tensor / factor, c.context)) ||
+          (c.context % factor == 0 && is_far_behind(c.tensor, c.context / factor)))
+        line_.over = &SetAside::behind;
+  }
+
+  void add_cut(std::span<const GridConfig> points) {
+    if (line_.over != nullptr) return set_aside(points, ranking_.aside.*line_.over);
+    if (const Refusal* refused = bounds_.refusal(points.front())) {
+      ranking_.refusal = *refused;
+      return set_aside(points, ranking_.aside.refused);
+    }
+    double best = kNever;
+    for (const GridConfig& c : points) best = std::min(best, add_point(c));
+    best_ = std::min(best_, best);
+    // What a micro-batch needs of memory only grows with it.
+    if (best == kNever) line_.over = &SetAside::too_big;
+    else if (best > kLeastGainOfMore * line_.best && best > kFarBehind * best_) line_.over = &SetAside::behind;
+    line_.best = best;
+    const GridConfig& c = points.front();
+    double& of_line = lines_.try_emplace({c.tensor, c.context, c.expert, c.sequence_parallel}, kNever).first->second;
+    of_line = std::min(of_line, best);
+  }
+
+  // Returns the seconds of its quickest plan that fits.
+  double add_point(const GridConfig& point) {
+    // The costs that balance layers are those with recomputation: then each kind has its own stages.
+    const bool apart = point.pipeline > 1 && (point.balanced_stages || layers_ % (point.pipeline * point.chunks) != 0);
+    double best = kNever;
+    Family family{point, {}};
+    for (const pcg::Recompute recompute : recomputations_) {
+      if (apart) family = {point, {}};
+      if (apart) family.config.recompute = recompute;
+      add_variants(family, recompute);
+      if (apart || recompute == recomputations_.back()) best = std::min(best, add_family(family));
+    }
+    return best;
+  }
+
+  void add_variants(Family& family, pcg::Recompute recompute) {
+    GridConfig c = family.config;
+    c.recompute = recompute;
+    for (c.zero = 0; c.zero < zero_stages(c); ++c.zero) {
+      const PlanBound bound = bounds_.bound(c);
+      if (bound.bytes <= ranking_.room) family.variants.push_back({{recompute, c.zero}, bound.seconds});
+      else too_big(c, bound.bytes);
+    }
+  }
+
+  double add_family(Family family) {
+    if (family.variants.empty()) return kNever;
+    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
+    const double best = family.variants.front().seconds;
+    ranking_.families.push_back(std::move(family));
+    return best;
+  }
+
+  void too_big(const GridConfig& c, double bytes) {
+    ++ranking_.aside.too_big;
+    if (bytes >= least_too_big_) return;
+    least_too_big_ = bytes;
+    ranking_.smallest = c;
+  }
+
+  std::vector<pcg::Recompute> recomputations_;
+  std::int64_t layers_;
+  PlanBounds& bounds_;
+  double best_ = kNever, least_too_big_ = kNever;
+  Line line_;
+  std::map<std::tuple<int, int, int, bool>, double> lines_;  // the best seconds of each line so far
+  Ranking ranking_;
+};
+
+}  // namespace
+
+Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context) {
+  return Ranker(problem, bounds).run(grid_points(problem), budget, context);
+}
+
+}  // namespace search

@@ -1,0 +1,307 @@
+// Axioms held against the independent meaning of shards.hpp at small sizes and layouts.
+//
+// Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
+// are added up: what may consume a tensor of several summands is linear (term.hpp), so it cannot tell how the sum is spread over them.
+
+#include "search/rules/axioms/validate.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/check.hpp"
+#include "base/random.hpp"
+#include "search/rules/axioms/shards.hpp"
+#include "search/rules/axioms/shards_typing.hpp"
+#include "search/rules/axioms/small_terms.hpp"
+#include "search/rules/axioms/symbolic.hpp"
+
+namespace rules {
+namespace {
+
+using pcg::ParallelShape;
+
+constexpr int kMostShardsOfOne = 36;        // more would only repeat what fewer show
+constexpr std::size_t kContexts = 24;       // layouts drawn beside the plainest one of each size, at most
+constexpr std::size_t kAllSizes = 64;       // where there are more, evenly drawn ones, and those
+constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
+
+// The layouts that a tensor may have, the plainest first.
+std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool index) {
+  std::vector<ParallelShape> all{pcg::unsharded({.sizes = sizes, .element = index ? pcg::Element::index : pcg::Element::real})};
+  const auto vary = [&](auto&& set, std::initializer_list<int> values) {
+    const std::size_t count = all.size();
+    for (const int v : values)
+      for (std::size_t i = 0; i < count; ++i) {
+        ParallelShape s = all[i];
+        if (set(s, v) && s.shards() <= kMostShardsOfOne) all.push_back(std::move(s));
+      }
+  };
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    vary([&](ParallelShape& s, int v) { return s.dims[d].degree = v, sizes[d] % v == 0; }, {2, 3, 4, 6});
+  if (!sizes.empty()) {  // a scalar is at hand everywhere
+    if (!index) vary([](ParallelShape& s, int v) { return s.sum = v, true; }, {2, 3, 4, 6});
+    vary([](ParallelShape& s, int v) { return s.copy = v, true; }, {2, 3});
+  }
+  std::ranges::stable_sort(all, {}, &ParallelShape::shards);
+  return all;
+}
+
+// One size: both sides with numbers, and the layouts that each variable may have.
+class Shapes {
+ public:
+  Shapes(const Equation& e, const SmallNumbers& n) : equation_(e), left_(small_term(e.left, n)), right_(small_term(e.right, n)) {
+    for (std::size_t v = 0; v < e.variables.size(); ++v)
+      options_.push_back(layouts(small_sizes(e.variables[v], n), e.variables[v].types[0].index));
+  }
+
+  // The first layouts of all variables that type both sides alike, in the options' order; of `random`, in a drawn one.
+  std::optional<std::vector<ParallelShape>> find(base::Random* random) {
+    chosen_.clear();
+    tries_ = 0;
+    random_ = random;
+    return extend() ? std::optional(chosen_) : std::nullopt;
+  }
+
+  // Whether the last search ended before all layouts were tried.
+  bool gave_up() const { return tries_ > kMostTries; }
+  const SmallTerm& left() const { return left_; }
+  const SmallTerm& right() const { return right_; }
+
+ private:
+  static constexpr int kMostTries = 3000;
+
+  bool used(std::size_t v) const {
+    for (const Term* t : {&equation_.left, &equation_.right})
+      for (const Node& n : t->nodes)
+        if (n.kind == Kind::variable && n.variable == v) return true;
+    return false;
+  }
+
+  bool extend() {
+    const std::size_t v = chosen_.size();
+    if (v == equation_.variables.size()) return same_output();
+    const std::vector<ParallelShape>& options = options_[v];
+    const std::size_t count = used(v) ? options.size() : 1;
+    const std::size_t first = random_ != nullptr ? random_->below(count) : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (++tries_ > kMostTries) return false;
+      chosen_.push_back(options[(first + i) % count]);
+      if (types_so_far() && extend()) return true;
+      chosen_.pop_back();
+    }
+    return false;
+  }
+
+  // Whether every node that stands on chosen variables only is well typed.
+  bool types_so_far() const { return types_known_part(left_) && types_known_part(right_); }
+  bool types_known_part(const SmallTerm& t) const {
+    SmallTerm part;
+    std::vector<int> moved(t.nodes.size(), -1);
+    for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+      SmallNode n = t.nodes[i];
+      bool known = n.kind != Kind::variable || static_cast<std::size_t>(n.variable) < chosen_.size();
+      for (std::uint8_t& j : n.inputs) {
+        known = known && moved[j] >= 0;
+        if (known) j = static_cast<std::uint8_t>(moved[j]);
+      }
+      if (!known) continue;
+      moved[i] = static_cast<int>(part.nodes.size());
+      part.nodes.push_back(std::move(n));
+    }
+    return shapes_of(part, chosen_).has_value();
+  }
+  bool same_output() const {
+    const auto l = shapes_of(left_, chosen_), r = shapes_of(right_, chosen_);
+    return l && r && (*l)[left_.outputs[0]] == (*r)[right_.outputs[0]];
+  }
+
+  const Equation& equation_;
+  SmallTerm left_, right_;
+  std::vector<std::vector<ParallelShape>> options_;
+  std::vector<ParallelShape> chosen_;
+  int tries_ = 0;
+  base::Random* random_ = nullptr;
+};
+
+std::string shapes_text(const Equation& e, std::span<const ParallelShape> variables) {
+  std::string text;
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    text += fmt::format("{}{} {}", v == 0 ? "" : ", ", e.variables[v].name, pcg::to_text(variables[v]));
+  return text;
+}
+
+// The first place at which the sides differ.
+std::optional<std::string> difference(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
+  std::vector<std::string> names;
+  for (const Variable& v : e.variables) names.push_back(v.name);
+  const auto l = *shapes_of(at.left(), variables), r = *shapes_of(at.right(), variables);
+  const Shards left = shards_of(at.left(), names, l, algebra)[at.left().outputs[0]];
+  const Shards right = shards_of(at.right(), names, r, algebra)[at.right().outputs[0]];
+  const ParallelShape& shape = l[at.left().outputs[0]];
+  const int blocks = shape.shards() / shape.sum;  // summands are outermost
+  for (int p = 0; p < blocks; ++p)
+    for (std::size_t i = 0; i < left[static_cast<std::size_t>(p)].elements.size(); ++i) {
+      const auto total = [&](const Shards& shards) {
+        Element sum = shards[static_cast<std::size_t>(p)].elements[i];
+        for (int s = 1; s < shape.sum; ++s) sum = algebra.add(sum, shards[static_cast<std::size_t>(s * blocks + p)].elements[i]);
+        return sum;
+      };
+      const Element a = total(left), b = total(right);
+      if (algebra.equal(a, b)) continue;
+      return fmt::format("{}: element {} of shard {} of {}: {} on the left, {} on the right", shapes_text(e, variables), i, p,
+                         pcg::to_text(shape), algebra.to_text(a), algebra.to_text(b));
+    }
+  return std::nullopt;
+}
+
+constexpr std::int64_t kNoTable = std::numeric_limits<std::int64_t>::max();
+// Of the tables in which something is looked up.
+std::int64_t least_rows(const SmallTerm& t, std::span<const ParallelShape> variables) {
+  const auto shapes = *shapes_of(t, variables);
+  std::int64_t least = kNoTable;
+  for (const SmallNode& n : t.nodes)
+    if (n.kind == Kind::embedding || n.kind == Kind::embedding_bag) least = std::min(least, shapes[n.inputs[1]].dims[0].size);
+  return least;
+}
+
+// Where an equation needs that indices are rows of the tables: the same for every row that each may be, or for evenly drawn ones.
+std::optional<std::string> difference_with_rows(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables,
+                                                Symbolic& algebra) {
+  constexpr std::size_t kMostChoices = 32;
+  std::vector<Element> indices;
+  const std::int64_t rows = std::min(least_rows(at.left(), variables), least_rows(at.right(), variables));
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    const pcg::TensorShape whole = variables[v].whole();
+    if (whole.element != pcg::Element::index) continue;
+    const SmallTerm alone{.nodes = {{.kind = Kind::variable, .variable = static_cast<int>(v)}}, .outputs = {0}};
+    const ParallelShape unsharded = pcg::unsharded(whole);
+    const std::vector<Shards> shards = shards_of(alone, std::vector(v + 1, e.variables[v].name), std::span(&unsharded, 1), algebra);
+    indices.insert(indices.end(), shards[0][0].elements.begin(), shards[0][0].elements.end());
+  }
+  if (indices.empty() || rows == kNoTable) return "no table";
+  base::Random random(indices.size());
+  for (std::size_t n = 0; n < kMostChoices; ++n) {
+    std::map<Element, std::int64_t> chosen;
+    for (const Element i : indices) chosen[i] = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows)));
+    algebra.set_rows(std::move(chosen));
+    const auto d = difference(e, at, variables, algebra);
+    algebra.set_rows({});
+    if (d) return d;
+  }
+  return std::nullopt;
+}
+
+// Numbers for the letters and degrees, number `at` of `count`; the letters that differ fastest come last.
+SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& degrees, const std::vector<std::int64_t>& sizes,
+                        std::size_t at) {
+  SmallNumbers n;
+  for (const char c : letters) {
+    n.letter[static_cast<std::size_t>(c - 'a')] = sizes[at % sizes.size()];
+    at /= sizes.size();
+  }
+  if (degrees[0]) n.d = 2 + static_cast<int>(at % 2), at /= 2;
+  if (degrees[1]) n.e = 2 + static_cast<int>(at % 2);
+  return n;
+}
+
+}  // namespace
+
+namespace {
+
+// Whether the sizes are worth the time of products of symbols.
+bool is_small(const Equation& e, const SmallNumbers& n) {
+  return std::ranges::all_of(e.variables, [&](const Variable& v) {
+    std::int64_t elements = 1;
+    for (const std::int64_t s : small_sizes(v, n)) elements *= s;
+    return elements <= kMostElements;
+  });
+}
+
+bool has(const Equation& e, Kind k) {
+  return std::ranges::any_of(e.left.nodes, [&](const Node& n) { return n.kind == k; });
+}
+
+}  // namespace
+
+Validation validate(const Axiom& a, int most_shapes) {
+  const auto start = std::chrono::steady_clock::now();
+  Validation v;
+  Symbolic algebra;
+  const std::string letters = letters_of(a.equation);
+  const std::array<bool, 2> degrees = degrees_of(a.equation);
+  std::vector<std::int64_t> sizes{1, 2, 3, 4};
+  if ((degrees[0] && degrees[1]) || has(a.equation, Kind::attention)) sizes.push_back(6);  // cut by both, unequal ones too; two heads
+  std::size_t count = (degrees[0] ? 2 : 1) * (degrees[1] ? 2 : 1);
+  for (std::size_t i = 0; i < letters.size(); ++i) count *= sizes.size();
+  const bool every = most_shapes == kEverySize || (count <= kAllSizes && most_shapes >= kDrawnSizes);
+  v.all = every;
+  const std::size_t most = every ? count : static_cast<std::size_t>(most_shapes);
+  base::Random random(count);
+  const bool indexed = std::ranges::any_of(a.equation.variables, [](const Variable& x) { return x.types[0].index; });
+  bool needs_rows = false;
+  const auto differ = [&](const Shapes& s, const std::vector<ParallelShape>& layout) {
+    ++v.shapes;
+    std::optional<std::string> d;
+    if (!needs_rows) d = difference(a.equation, s, layout, algebra);
+    if (needs_rows || (d && indexed)) {
+      d = difference_with_rows(a.equation, s, layout, algebra);
+      needs_rows = !d;  // Z3 takes its whole time limit to give up on what is not known of an index: once is enough
+    }
+    if (d) v.failure = a.instance + ": " + *d;
+    return !v.failure.empty();
+  };
+  std::size_t plain_ones = 0, contexts = 0;
+  for (std::size_t i = 0; i < (every ? count : std::min(count, most * 8 + 4096 / (plain_ones + 1))) && plain_ones < most; ++i) {
+    const SmallNumbers numbers = numbers_at(letters, degrees, sizes, every ? i : static_cast<std::size_t>(random.below(count)));
+    if (count > kAllSizes && !is_small(a.equation, numbers)) continue;
+    Shapes s(a.equation, numbers);
+    const auto plain = s.find(nullptr);
+    if (!plain && s.gave_up()) v.all = false;
+    if (!plain) continue;
+    ++plain_ones;
+    if (differ(s, *plain)) break;
+    if (most_shapes != kEverySize && contexts >= std::min(kContexts, most)) continue;
+    if (const auto layout = s.find(&random); layout && *layout != *plain) {
+      ++contexts;
+      if (differ(s, *layout)) break;
+    }
+  }
+  v.valid = v.failure.empty() && v.shapes > 0;
+  if (v.shapes == 0) v.failure = a.instance + ": no shape types both sides";
+  v.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return v;
+}
+
+Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes) {
+  BASE_CHECK(e.count > 0, "an entry of axioms has no instance");
+  Validation all{.valid = true, .all = true};
+  if (most_shapes == 0) most_shapes = std::clamp(2 * kDrawnSizes * 4 / static_cast<int>(e.count), kDrawnSizes, 4 * kDrawnSizes);
+  for (std::size_t i = e.first; i < e.first + e.count; ++i) {
+    const Validation v = validate(axioms.all[i], most_shapes);
+    all.valid = all.valid && v.valid;
+    all.all = all.all && v.all;
+    all.shapes += v.shapes;
+    all.seconds += v.seconds;
+    if (all.failure.empty()) all.failure = v.failure;
+  }
+  return all;
+}
+
+std::vector<Validation> validate_all(const Axioms& axioms, int most_shapes, int threads) {
+  std::vector<Validation> results(axioms.entries.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < results.size(); i = next++) results[i] = validate(axioms, axioms.entries[i], most_shapes);
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(work);
+  work();
+  others.clear();  // joins
+  return results;
+}
+
+}  // namespace rules

@@ -1,0 +1,54 @@
+#include "search/rules/language/rule.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace rules {
+
+RuleKind kind_of(const Equation& e) {
+  bool layout = false, algebra = false;
+  for (const Term* t : {&e.left, &e.right})
+    for (const Node& n : t->nodes)
+      if (n.kind != Kind::variable) (is_layout(n.kind) ? layout : algebra) = true;
+  return !layout ? RuleKind::algebraic : algebra ? RuleKind::hybrid : RuleKind::parallel;
+}
+
+std::string_view name_of(RuleKind k) {
+  switch (k) {
+    case RuleKind::algebraic: return "algebraic";
+    case RuleKind::parallel: return "parallel";
+    case RuleKind::hybrid: return "hybrid";
+  }
+  return "";
+}
+
+bool knows_its_sizes(const Term& source, std::span<const Variable> variables) {
+  std::vector<std::uint32_t> sums;  // letters, a bit each, that an occurrence has the sum of
+  const auto add = [&](const Numbers& n) {
+    std::uint32_t letters = 0;
+    for (const char c : letters_of(n).value_or("")) letters |= 1U << static_cast<unsigned>(c - 'a');
+    sums.push_back(letters);
+  };
+  for (const Node& n : source.nodes) {
+    if (is_split(n.kind)) add(n.at);
+    if (n.kind != Kind::variable) continue;
+    const Types& t = variables[n.variable].types;
+    for (std::size_t d = 0; d < t[0].rank; ++d) add(dim_size(t, d));
+  }
+  std::uint32_t known = 0, before = 0;
+  do {  // each sum identifies the one letter of it that is not known yet
+    before = known;
+    for (const std::uint32_t sum : sums)
+      if (std::has_single_bit(sum & ~known)) known |= sum;
+  } while (known != before);
+  return std::ranges::all_of(sums, [&](std::uint32_t sum) { return (sum & ~known) == 0; });
+}
+
+std::string RuleNames::next(const Equation& e) {
+  const RuleKind kind = kind_of(e);
+  return fmt::format("{}{}", name_of(kind)[0], ++count_[static_cast<std::size_t>(kind)]);
+}
+
+}  // namespace rules

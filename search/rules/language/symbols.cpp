@@ -1,0 +1,91 @@
+#include "search/rules/language/symbols.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.hpp"
+
+namespace rules {
+namespace {
+
+constexpr std::int64_t kDivisor = 30 * 30 * 30 * 30;  // every degree symbol's value divides 30
+constexpr std::size_t kMostTerms = 4;                 // of a sum of letters in the table
+using Table = std::map<Numbers, std::string>;
+
+Numbers plus(Numbers a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+Numbers drawn_for(char letter) {
+  base::Random random(static_cast<std::uint64_t>(letter));
+  Numbers n;
+  for (std::int64_t& v : n) v = kDivisor * static_cast<std::int64_t>(1009 + random.below(60000));
+  return n;
+}
+
+void add_sums(Table& table, const Numbers& sum, const std::string& letters) {
+  for (char c = letters.empty() ? 'a' : letters.back(); c <= 'z'; ++c) {
+    const Numbers more = plus(sum, symbol(c));
+    table.emplace(more, letters + c);
+    if (letters.size() + 1 < kMostTerms) add_sums(table, more, letters + c);
+  }
+}
+
+// Values of d, e and the number 2.
+constexpr std::array<std::array<std::int64_t, 3>, kAssignments> kDegrees{{{2, 3, 2}, {3, 5, 2}, {5, 2, 2}}};
+
+}  // namespace
+
+Numbers symbol(char letter) {
+  static const std::array<Numbers, 26> all = [] {
+    std::array<Numbers, 26> drawn;
+    for (char c = 'a'; c <= 'z'; ++c) drawn[static_cast<std::size_t>(c - 'a')] = drawn_for(c);
+    return drawn;
+  }();
+  return all[static_cast<std::size_t>(letter - 'a')];
+}
+
+bool is_plain(const Numbers& n) {
+  return std::ranges::all_of(n, [&](std::int64_t v) { return v == n[0]; });
+}
+
+std::optional<std::string> letters_of(const Numbers& sizes) {
+  if (is_plain(sizes)) return std::string();
+  static const Table table = [] {
+    Table t;
+    add_sums(t, {}, "");
+    return t;
+  }();
+  if (const auto it = table.find(sizes); it != table.end()) return it->second;
+  for (char c = 'a'; c <= 'z'; ++c) {  // five letters
+    Numbers rest = sizes;
+    const Numbers s = symbol(c);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= s[i];
+    if (const auto it = table.find(rest); it != table.end() && it->second.front() >= c) return c + it->second;
+  }
+  return std::nullopt;
+}
+
+std::int64_t value(Degree d, int assignment) {
+  std::int64_t v = 1;
+  for (std::size_t s = 0; s < d.powers.size(); ++s)
+    for (int i = 0; i < d.powers[s]; ++i) v *= kDegrees[static_cast<std::size_t>(assignment)][s];
+  return v;
+}
+
+Numbers values(Degree d) { return {value(d, 0), value(d, 1), value(d, 2)}; }
+
+std::optional<Degree> degree_from(const Numbers& values) {
+  Numbers rest = values;
+  Degree d;
+  for (std::size_t s = 0; s < d.powers.size(); ++s)
+    for (; rest[1] > 0 && rest[1] % kDegrees[1][s] == 0; ++d.powers[s])  // in this assignment they are different primes
+      for (std::size_t a = 0; a < rest.size(); ++a) {
+        if (rest[a] % kDegrees[a][s] != 0) return std::nullopt;
+        rest[a] /= kDegrees[a][s];
+      }
+  return rest == Numbers{1, 1, 1} ? std::optional(d) : std::nullopt;
+}
+
+}  // namespace rules

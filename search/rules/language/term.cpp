@@ -1,0 +1,58 @@
+#include "search/rules/language/term.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace rules {
+namespace {
+
+// Copies what an output needs of `from`, equal nodes once.
+struct Rebuild {
+  const Term& from;
+  Term to;
+  std::map<Node, std::uint8_t> seen;
+  std::vector<std::optional<std::uint8_t>> moved;
+
+  std::uint8_t append(Node n) {
+    const auto [it, fresh] = seen.try_emplace(n, static_cast<std::uint8_t>(to.nodes.size()));
+    if (fresh) to.nodes.push_back(std::move(n));
+    return it->second;
+  }
+  std::uint8_t visit(std::uint8_t at) {
+    if (moved[at]) return *moved[at];
+    Node n = from.nodes[at];
+    for (std::uint8_t& i : n.inputs) i = visit(i);
+    return *(moved[at] = append(std::move(n)));
+  }
+};
+
+void mark_used(const Term& t, std::uint8_t at, std::vector<bool>& used) {
+  if (used[at]) return;
+  used[at] = true;
+  for (const std::uint8_t i : t.nodes[at].inputs) mark_used(t, i, used);
+}
+
+}  // namespace
+
+int Term::operators() const {
+  return static_cast<int>(std::ranges::count_if(nodes, [](const Node& n) { return n.kind != Kind::variable; }));
+}
+
+Term canonical(const Term& t) {
+  std::vector<bool> used(t.nodes.size());
+  for (const std::uint8_t o : t.outputs) mark_used(t, o, used);
+  std::map<std::uint8_t, Node> variables;
+  for (std::size_t i = 0; i < t.nodes.size(); ++i)
+    if (used[i] && t.nodes[i].kind == Kind::variable) variables.emplace(t.nodes[i].variable, t.nodes[i]);
+  Rebuild rebuild{t, {}, {}, std::vector<std::optional<std::uint8_t>>(t.nodes.size())};
+  for (auto& [number, node] : variables) rebuild.append(node);
+  for (const std::uint8_t o : t.outputs) rebuild.to.outputs.push_back(rebuild.visit(o));
+  return std::move(rebuild.to);
+}
+
+bool uses(const Term& t, std::size_t variable) {
+  return std::ranges::any_of(t.nodes, [&](const Node& n) { return n.kind == Kind::variable && n.variable == variable; });
+}
+
+}  // namespace rules

@@ -1,0 +1,35 @@
+#pragma once
+// Terms and variables as text, in the notation that parse.hpp reads.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/rules/language/term.hpp"
+
+namespace rules {
+
+[[nodiscard]] std::string to_text(Degree d);  // "d*e*2"; "1" for no symbol
+
+// "add(linear[relu](x, w), y)"; two outputs: "f(x) ; g(y)". The text has each output whole, whatever its outputs share. The brackets hold
+// a kind's parameters (kind.hpp); sizes are dims of variables ("w.1") or their sums ("w.1+u.1"), the position of a split that no dims add
+// up to is letters of the variables' sizes ("k", "k+l").
+[[nodiscard]] std::string to_text(const Term& t, std::span<const Variable> variables);
+// "x: [m/d, 2k+n] sum e", "w: [k, 3] copy d*e", "s: []", "i: [n, b] index".
+[[nodiscard]] std::string to_text(const Variable& v);
+
+struct VariableDim {
+  std::uint8_t variable = 0, dim = 0;
+  auto operator<=>(const VariableDim&) const = default;
+};
+// Returns the dims of variables that add up to typing sizes, by which a text names a split's position and a constant's sizes: the fewest,
+// the first by variable and dim; nullopt: no four dims do.
+[[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
+// Returns whether a size of the variables is a sum that has this letter.
+[[nodiscard]] bool is_letter_of(char letter, std::span<const Variable> variables);
+// Returns whether a text can name a split's position: dims add up to it, or its letters are some that variables' sizes are sums of.
+[[nodiscard]] bool names_position(const Numbers& at, std::span<const Variable> variables);
+
+}  // namespace rules

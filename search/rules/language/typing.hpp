@@ -1,0 +1,23 @@
+#pragma once
+// The one definition of typing for rules; a test holds it against pcg::iteration_space at every kind that both have.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "search/rules/language/term.hpp"
+
+namespace rules {
+
+// The parameters of a node in one assignment.
+struct NodeNumbers {
+  std::int64_t degree = 1, at = 0, by = 0;
+};
+// Returns the type of a node from those of its inputs in one assignment; nullopt: it is ill typed. Requires: n is no variable.
+[[nodiscard]] std::optional<Type> type_in(const Node& n, std::span<const Type* const> inputs, const NodeNumbers& numbers);
+// The same in every assignment; nullopt: it is ill typed in one.
+[[nodiscard]] std::optional<Types> type_of(const Node& n, std::span<const Types* const> inputs);
+// Returns the types of all nodes; nullopt if one is ill typed.
+[[nodiscard]] std::optional<std::vector<Types>> types_of(const Term& t, std::span<const Variable> variables);
+
+}  // namespace rules

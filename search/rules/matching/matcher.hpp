@@ -1,0 +1,35 @@
+#pragma once
+// Occurrences of rules' sources in a parallel computation graph.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pcg/graph/pcg.hpp"
+#include "search/rules/language/rule.hpp"
+#include "search/rules/matching/match.hpp"
+
+namespace rules {
+
+// Finds matches through an index by operator kind and the kinds of neighbours; after a rewrite it looks again only near the rewrite.
+// Cost: an index O(nodes + edges + inputs^2 of concats and sums); a search O(candidates of the rarest operator of each rule), times the
+// choices at commutative inputs and tensors of several readers; update() an index and O(matches) beside the search.
+class Matcher {
+ public:
+  Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);
+  ~Matcher();
+  Matcher(Matcher&&) noexcept;
+  void restart(const pcg::Pcg& graph);                      // the same rules on another graph
+  [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row, views
+  // Updates the matches: the graph has become `after` by a rewrite that added `fresh` (numbers in `after`); `renumbered[i]` is where node i
+  // went, nullopt: it is gone.
+  void update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rules

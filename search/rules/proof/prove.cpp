@@ -1,0 +1,84 @@
+#include "search/rules/proof/prove.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "search/rules/proof/refute.hpp"
+#include "search/rules/proof/saturation.hpp"
+
+namespace rules {
+namespace {
+
+std::bitset<kKinds> kinds_of(const Equation& e) {
+  std::bitset<kKinds> kinds;
+  for (const Term* t : {&e.left, &e.right})
+    for (const Node& n : t->nodes) kinds.set(static_cast<std::size_t>(n.kind));
+  return kinds;
+}
+
+}  // namespace
+
+struct Prover::State {
+  const Axioms& axioms;
+  ProofLimits limits;
+  Patterns patterns;
+  std::vector<bool> without;
+  GroundProof ground;
+
+  State(const Axioms& a, ProofLimits l) : axioms(a), limits(l), patterns(compile(a)), without(a.entries.size(), false), ground(l.z3_s) {}
+
+  // First with the operators that the equation has, which is what most proofs need; then with all.
+  bool find(Saturation& s, const Equation& e) const {
+    const std::size_t most = static_cast<std::size_t>(limits.terms);
+    return s.grow(limits.rounds, most / 4, kinds_of(e));
+  }
+  bool find_with_all(Saturation& s) const {
+    return s.grow(limits.rounds, static_cast<std::size_t>(limits.terms), std::bitset<kKinds>().set());
+  }
+
+  // The merge of the two sides, checked by Z3.
+  bool settle(const Saturation& s, Proof& proof) {
+    const std::vector<Instance> used = s.used();
+    std::vector<GroundEquation> given;
+    for (const Instance& i : used) given.push_back(i.equation);
+    const auto core = ground.follows(s.graph(), given, s.goals());
+    if (!core) return false;
+    std::set<std::string> names;
+    for (const std::size_t i : *core) names.insert(axioms.entries[patterns.all[used[i].pattern].entry].name);
+    proof.axioms.assign(names.begin(), names.end());
+    proof.instances = static_cast<int>(core->size());
+    proof.verdict = Verdict::proved;
+    return true;
+  }
+};
+
+Prover::Prover(const Axioms& axioms, ProofLimits limits) : state_(std::make_unique<State>(axioms, limits)) {}
+Prover::~Prover() = default;
+
+void Prover::leave_out(std::size_t entry) { state_->without[entry] = true; }
+void Prover::take_back(std::size_t entry) { state_->without[entry] = false; }
+
+Proof Prover::prove(const TypedEquation& e) {
+  const auto start = std::chrono::steady_clock::now();
+  Proof proof;
+  const auto finish = [&] {
+    proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return proof;
+  };
+  if (const auto c = refute(e)) {
+    proof.verdict = Verdict::refuted;
+    proof.counterexample = c;
+    return finish();
+  }
+  Saturation few(state_->patterns, e, state_->without);
+  if (state_->find(few, e) && state_->settle(few, proof)) return finish();
+  Saturation many(state_->patterns, e, state_->without);
+  if (state_->find_with_all(many) && state_->settle(many, proof)) return finish();
+  Saturation expanded(state_->patterns, e, state_->without);
+  expanded.expand();
+  if (state_->find_with_all(expanded)) state_->settle(expanded, proof);
+  return finish();
+}
+
+}  // namespace rules

@@ -1,0 +1,203 @@
+#include "search/rules/proof/saturation.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/hash.hpp"
+#include "search/rules/language/typing.hpp"
+
+namespace rules {
+namespace {
+
+std::uint64_t key_of(std::size_t pattern, const Binding& b, const EGraph& graph) {
+  base::Hash h(pattern);
+  for (const Index v : b.variables) h(v == Binding::kUnbound ? v : graph.find(v));
+  for (const auto& d : b.degrees)
+    if (d) h(static_cast<std::uint64_t>(d->powers[0]) << 16U | static_cast<std::uint64_t>(d->powers[1]) << 8U | d->powers[2]);
+    else h(~std::uint64_t{0});
+  for (const auto& l : b.letters) h(l ? static_cast<std::uint64_t>((*l)[0] * 31 + (*l)[1]) : 0);
+  return h.value();
+}
+
+// combine(partition(x)) = x, which one degree makes whole.
+bool undoes_layouts(const AxiomPattern& p) {
+  const Node& right = p.sides[1].nodes[p.sides[1].outputs[0]];
+  return right.kind == Kind::variable && std::ranges::all_of(p.sides[0].nodes, [](const Node& n) {
+           return n.kind == Kind::variable || (is_layout(n.kind) && n.degree.powers[1] == 0);
+         });
+}
+
+}  // namespace
+
+Saturation::Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without)
+    : patterns_(patterns), without_(without) {
+  const std::vector<Index> left = insert(e.left(), e.left_types()), right = insert(e.right(), e.right_types());
+  for (std::size_t i = 0; i < e.left().outputs.size(); ++i) goals_.push_back({left[e.left().outputs[i]], right[e.right().outputs[i]]});
+}
+
+std::vector<Index> Saturation::insert(const Term& t, std::span<const Types> types) {
+  std::vector<Index> made;
+  for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+    const Node& n = t.nodes[i];
+    std::array<Index, 3> children{};
+    for (std::size_t c = 0; c < n.inputs.size(); ++c) children[c] = made[n.inputs[c]];
+    const EOperator op{n.kind, n.function, n.axis, n.variable, n.degree, n.at, n.by};
+    const std::span<const Index> inputs = std::span(children).first(n.inputs.size());
+    made.push_back(graph_.add(op, inputs, types[i]));
+  }
+  return made;
+}
+
+bool Saturation::merged() const {
+  return std::ranges::all_of(goals_, [&](const GroundEquation& g) { return graph_.same(g.left, g.right); });
+}
+
+// Variables of the other side that a match leaves open stand for any term.
+void Saturation::complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const {
+  for (std::size_t v = 0; v < p.variables[0].size(); ++v) {
+    if (!p.variables[0][v].used || b.variables[v] != Binding::kUnbound) continue;
+    for (Index n = 0; n < graph_.size(); ++n) {
+      if (graph_.find(n) != n || graph_.types(n)[0].rank != p.variables[0][v].dims.size()) continue;
+      Binding more = b;
+      more.variables[v] = n;
+      complete(p, more, then);
+    }
+    return;
+  }
+  then(b);
+}
+
+std::vector<Saturation::Found> Saturation::matches() {
+  std::vector<Found> all;
+  for (Index n = 0; n < graph_.size(); ++n) {
+    if (!graph_.is_member(n)) continue;
+    const EOperator& op = graph_.node(n).op;
+    const auto it = patterns_.triggers.find({op.kind, op.function, op.axis});
+    if (it == patterns_.triggers.end()) continue;
+    for (const Trigger& t : it->second) {
+      const AxiomPattern& p = patterns_.all[t.pattern];
+      if (without_[p.entry]) continue;
+      match(p, t, graph_, n, [&](const Binding& b) {
+        complete(p, b, [&](Binding bound) {
+          if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
+        });
+      });
+    }
+  }
+  return all;
+}
+
+std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPattern& p, int side, const Binding& b,
+                                                                  const std::bitset<kKinds>& kinds) const {
+  const Term& t = p.sides[side];
+  std::vector<Drafted> drafted;
+  drafted.reserve(t.nodes.size());
+  for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+    const Node& n = t.nodes[i];
+    if (n.kind == Kind::variable) {
+      drafted.push_back({graph_.types(b.variables[n.variable]), b.variables[n.variable]});
+      continue;
+    }
+    const EOperator op = operator_of(p, side, static_cast<std::uint8_t>(i), b);
+    std::array<Index, 3> children{};
+    std::array<const Types*, 3> types{};
+    bool known = true;
+    for (std::size_t c = 0; c < n.inputs.size(); ++c) {
+      const Drafted& d = drafted[n.inputs[c]];
+      known = known && d.known;
+      if (known) children[c] = *d.known;
+      types[c] = &d.types;
+    }
+    // A node that the graph has already needs no typing.
+    if (known) {
+      if (const auto node = graph_.look_up(op, std::span(children).first(n.inputs.size()))) {
+        drafted.push_back({graph_.types(*node), node});
+        continue;
+      }
+    }
+    // A new node must be of an operator that the proof may use, and well typed: this is what keeps every instance sound.
+    if (!kinds[static_cast<std::size_t>(op.kind)]) return std::nullopt;
+    const Node typed{.kind = op.kind, .function = op.function, .axis = op.axis, .degree = op.degree, .at = op.at, .by = op.by};
+    const auto type = type_of(typed, std::span(types).first(n.inputs.size()));
+    if (!type) return std::nullopt;
+    drafted.push_back({*type, std::nullopt});
+  }
+  return drafted;
+}
+
+Index Saturation::make(const AxiomPattern& p, int side, const Binding& b, const std::vector<Drafted>& drafted) {
+  const Term& t = p.sides[side];
+  std::vector<Index> made;
+  for (std::size_t i = 0; i < t.nodes.size(); ++i) {
+    const Node& n = t.nodes[i];
+    if (n.kind == Kind::variable) {
+      made.push_back(b.variables[n.variable]);
+      continue;
+    }
+    std::array<Index, 3> children{};
+    for (std::size_t c = 0; c < n.inputs.size(); ++c) children[c] = made[n.inputs[c]];
+    const EOperator op = operator_of(p, side, static_cast<std::uint8_t>(i), b);
+    made.push_back(graph_.add(op, std::span(children).first(n.inputs.size()), drafted[i].types));
+  }
+  return made[t.outputs[0]];
+}
+
+// Both sides are drafted before either is made, so that an ill-typed instance leaves nothing behind.
+void Saturation::instantiate(const Found& f, const std::bitset<kKinds>& kinds) {
+  const AxiomPattern& p = patterns_.all[f.pattern];
+  const auto left = draft(p, 0, f.binding, kinds);
+  if (!left) return;
+  const auto right = draft(p, 1, f.binding, kinds);
+  if (!right) return;
+  const Drafted &l = (*left)[p.sides[0].outputs[0]], &r = (*right)[p.sides[1].outputs[0]];
+  if (l.types != r.types) return;
+  if (l.known && r.known && graph_.same(*l.known, *r.known)) return;
+  const GroundEquation e{make(p, 0, f.binding, *left), make(p, 1, f.binding, *right)};
+  graph_.merge(e.left, e.right, static_cast<Index>(instances_.size()));
+  instances_.push_back({f.pattern, e});
+}
+
+bool Saturation::grow(int rounds, std::size_t most_nodes, const std::bitset<kKinds>& kinds) {
+  for (int round = 0; round < rounds && !merged(); ++round) {
+    const std::size_t before = instances_.size();
+    for (const Found& f : matches()) {
+      if (graph_.size() >= most_nodes) break;
+      instantiate(f, kinds);
+    }
+    // Without a new instance the next round would find nothing new.
+    if (instances_.size() == before || graph_.size() >= most_nodes) break;
+  }
+  return merged();
+}
+
+void Saturation::expand() {
+  std::vector<Degree> degrees;
+  for (Index n = 0; n < graph_.size(); ++n)
+    if (const Degree d = graph_.node(n).op.degree; d != Degree{} && std::ranges::find(degrees, d) == degrees.end()) degrees.push_back(d);
+  // Only the terms that were there before are expanded: the new ones would be expanded without end.
+  const auto count = static_cast<Index>(graph_.size());
+  for (std::size_t i = 0; i < patterns_.all.size(); ++i) {
+    const AxiomPattern& p = patterns_.all[i];
+    if (without_[p.entry] || !undoes_layouts(p)) continue;
+    for (Index n = 0; n < count; ++n)
+      for (const Degree& d : degrees) {
+        Binding b;
+        b.variables[p.sides[1].nodes[p.sides[1].outputs[0]].variable] = graph_.find(n);
+        b.degrees[0] = d;
+        if (graph_.find(n) == n && fits(p, graph_, b)) instantiate({i, b}, std::bitset<kKinds>().set());
+      }
+  }
+}
+
+std::vector<Instance> Saturation::used() const {
+  std::vector<Index> reasons;
+  for (const GroundEquation& g : goals_)
+    for (const Index r : graph_.explain(g.left, g.right)) reasons.push_back(r);
+  std::ranges::sort(reasons);
+  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
+  std::vector<Instance> used;
+  for (const Index r : reasons) used.push_back(instances_[r]);
+  return used;
+}
+
+}  // namespace rules

@@ -1,0 +1,62 @@
+#pragma once
+// An e-graph of the two sides of an equation, grown by instances of axioms until the sides are one.
+
+#include <bitset>
+#include <unordered_set>
+#include <vector>
+
+#include "search/rules/proof/ground_proof.hpp"
+#include "search/rules/proof/patterns.hpp"
+
+namespace rules {
+
+struct Instance {
+  std::size_t pattern = 0;
+  GroundEquation equation;
+};
+
+class Saturation {
+ public:
+  // Entries whose number is in `without` are not used.
+  Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without);
+
+  // Grows until the sides are one, nothing new comes, or the limits are met. Returns whether the sides are one. Makes only operators of
+  // `kinds`.
+  bool grow(int rounds, std::size_t most_nodes, const std::bitset<kKinds>& kinds);
+  // Adds terms that growing never makes: on every term, the layout operators that undo each other (x = partition(combine(x))), by the
+  // degrees that the two sides name.
+  void expand();
+  [[nodiscard]] bool merged() const;
+  // Returns the instances that make the outputs equal. Requires: merged().
+  [[nodiscard]] std::vector<Instance> used() const;
+  [[nodiscard]] const EGraph& graph() const { return graph_; }
+  [[nodiscard]] std::span<const GroundEquation> goals() const { return goals_; }
+  [[nodiscard]] std::size_t instances() const { return instances_.size(); }
+
+ private:
+  struct Found {
+    std::size_t pattern;
+    Binding binding;
+  };
+  std::vector<Index> insert(const Term& t, std::span<const Types> types);
+  [[nodiscard]] std::vector<Found> matches();
+  void complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const;
+  void instantiate(const Found& f, const std::bitset<kKinds>& kinds);
+  // Returns the types of a side's nodes under a binding; nullopt: ill typed, or a new operator that is not of `kinds`.
+  struct Drafted {
+    Types types;
+    std::optional<Index> known;
+  };
+  [[nodiscard]] std::optional<std::vector<Drafted>> draft(const AxiomPattern& p, int side, const Binding& b,
+                                                          const std::bitset<kKinds>& kinds) const;
+  Index make(const AxiomPattern& p, int side, const Binding& b, const std::vector<Drafted>& drafted);
+
+  const Patterns& patterns_;
+  const std::vector<bool>& without_;
+  EGraph graph_;
+  std::vector<GroundEquation> goals_;
+  std::vector<Instance> instances_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+}  // namespace rules

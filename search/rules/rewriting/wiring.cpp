@@ -1,0 +1,135 @@
+#include "search/rules/rewriting/wiring.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rules {
+namespace {
+
+using pcg::NodeId;
+using pcg::TensorRef;
+using Consumers = std::vector<std::vector<NodeId>>;  // by node of the old graph
+
+// What the target reads of the old graph stays, and so does what takes the place of something.
+std::vector<bool> needed_nodes(const pcg::Pcg& graph, const Target& target, const Redirections& redirections) {
+  std::vector<bool> needed(graph.nodes().size());
+  const auto need = [&](const Wire& w) {
+    if (!w.fresh && !redirections.contains({NodeId(w.node), w.output})) needed[w.node] = true;
+  };
+  for (const FreshNode& f : target.nodes)
+    for (const Wire& w : f.inputs) need(w);
+  for (const auto& [old, now] : redirections.now) need(now);
+  return needed;
+}
+
+// Is an output of the node that is not redirected read by a node that stays, or a result of the graph?
+bool is_read(NodeId n, const pcg::Pcg& graph, const Consumers& consumers, const Redirections& redirections, const std::vector<bool>& gone) {
+  for (int o = 0; o < static_cast<int>(graph.node(n).outputs.size()); ++o) {
+    const TensorRef output{n, o};
+    if (redirections.contains(output)) continue;
+    bool result = true;
+    for (NodeId c : consumers[n.value]) {
+      if (std::ranges::find(graph.node(c).inputs, output) == graph.node(c).inputs.end()) continue;
+      result = false;
+      if (!gone[c.value]) return true;
+    }
+    if (result) return true;
+  }
+  return false;
+}
+
+// From the end of the graph, as a node goes after all that read it.
+std::vector<bool> nodes_that_go(const Match& match, const pcg::Pcg& graph, const Consumers& consumers, const Target& target,
+                                const Redirections& redirections) {
+  const std::vector<bool> needed = needed_nodes(graph, target, redirections);
+  std::vector<bool> gone(needed.size()), matched(needed.size());
+  for (NodeId n : match.nodes) matched[n.value] = true;
+  for (std::size_t n = gone.size(); n-- > 0;) {
+    const bool lost_a_reader = std::ranges::any_of(consumers[n], [&](NodeId c) { return gone[c.value]; });
+    if (needed[n] || !(matched[n] || (lost_a_reader && !graph.nodes()[n].is_source()))) continue;
+    gone[n] = !is_read(NodeId(n), graph, consumers, redirections, gone);
+  }
+  return gone;
+}
+
+base::Attempt<Wire> resolved(const Wire& w, const Redirections& redirections, const std::vector<bool>& gone) {
+  const std::optional<Wire> r = redirections.resolve({NodeId(w.node), w.output});
+  if (!r) return base::Refusal{"outputs would become each other"};
+  if (!r->fresh && gone[r->node]) return base::Refusal{"a tensor that is read goes"};
+  return *r;
+}
+
+// A variable of the target may be another output of the same rule, so its inputs are redirected too, unless the source is a variable.
+base::Attempt<std::vector<std::vector<Wire>>> inputs_of_all(const pcg::Pcg& graph, const Target& target, const Redirections& redirections,
+                                                            const std::vector<bool>& gone) {
+  std::vector<std::vector<Wire>> inputs(gone.size() + target.nodes.size());
+  for (std::size_t n = 0; n < gone.size(); ++n) {
+    if (gone[n]) continue;
+    for (TensorRef t : graph.nodes()[n].inputs) {
+      const base::Attempt<Wire> now = resolved({false, t.node.value, t.output}, redirections, gone);
+      if (!now) return now.refusal();
+      inputs[n].push_back(*now);
+    }
+  }
+  for (std::size_t n = 0; n < target.nodes.size(); ++n)
+    for (const Wire& w : target.nodes[n].inputs) {
+      const base::Attempt<Wire> now = w.fresh || redirections.of_variable ? w : resolved(w, redirections, gone);
+      if (!now) return now.refusal();
+      inputs[gone.size() + n].push_back(*now);
+    }
+  return inputs;
+}
+
+// The axis along which a node is a concat; nullopt where it is none.
+std::optional<int> concat_axis(std::size_t i, const pcg::Pcg& graph, const Target& target) {
+  const std::size_t old = graph.nodes().size();
+  const auto* op = i >= old ? std::get_if<pcg::Operator>(&target.nodes[i - old].op) : graph.nodes()[i].operation();
+  const auto* concat = op ? std::get_if<pcg::Concat>(op) : nullptr;
+  if (!concat) return std::nullopt;
+  const auto& made = i >= old ? target.nodes[i - old].outputs[0] : graph.nodes()[i].outputs[0];
+  return static_cast<int>(pcg::resolve_axis(concat->axis, made.dims.size()));
+}
+
+std::vector<Wire> with_joined(std::size_t i, const Wiring& w) {
+  std::vector<Wire> all;
+  for (const Wire& in : w.inputs[i]) {
+    if (!w.joined[w.index(in)]) all.push_back(in);
+    else std::ranges::copy(with_joined(w.index(in), w), std::back_inserter(all));
+  }
+  return all;
+}
+
+void join_concats(const pcg::Pcg& graph, std::span<const NodeId> parts, const Consumers& consumers, const Target& target, Wiring& w) {
+  const auto stood_before = [&](std::size_t i, std::size_t reader) {
+    return i < w.gone.size() && std::ranges::find(parts, NodeId(i)) == parts.end() && consumers[i] == std::vector{NodeId(reader)};
+  };
+  const std::size_t all = w.inputs.size();
+  w.joined.resize(all);
+  std::vector<std::size_t> reads(all), reader(all);
+  for (std::size_t i = 0; i < all; ++i)
+    for (const Wire& in : w.inputs[i]) {
+      ++reads[w.index(in)];
+      reader[w.index(in)] = i;
+    }
+  for (std::size_t i = 0; i < all; ++i)
+    if (const auto axis = concat_axis(i, graph, target); axis && reads[i] == 1 && !stood_before(i, reader[i]))
+      w.joined[i] = concat_axis(reader[i], graph, target) == axis;
+  for (std::size_t i = 0; i < all; ++i)
+    if (w.stays(i) && concat_axis(i, graph, target)) w.inputs[i] = with_joined(i, w);
+}
+
+}  // namespace
+
+base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts, const Target& target,
+                           const Redirections& redirections) {
+  const Consumers consumers = graph.consumers();
+  Wiring w;
+  w.gone = nodes_that_go(match, graph, consumers, target, redirections);
+  base::Attempt<std::vector<std::vector<Wire>>> inputs = inputs_of_all(graph, target, redirections, w.gone);
+  if (!inputs) return inputs.refusal();
+  w.inputs = std::move(*inputs);
+  join_concats(graph, parts, consumers, target, w);
+  return w;
+}
+
+}  // namespace rules

@@ -1,0 +1,26 @@
+#pragma once
+// The generated rules in the form that ships with the program: one equation a line, which reads faster than YAML
+// and shows in a diff which rules came and went. Names are not in it: they are numbers in the order of the lines.
+//
+//   x: [m, k] | w: [k, n] | linear(x, w) <=> reduce[d](linear(partition[1, d](x), partition[0, d](w))) | linear.partition_inner
+//
+// The sign says which sides are sources: "=>" the left one, "<=" the right one, "<=>" each. Names of axioms end the line.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/rules/axioms/axioms.hpp"
+#include "search/rules/language/rule.hpp"
+
+namespace rules {
+
+// Returns the text of rules, as generate() orders and names them. Equal rules give equal bytes: it has no times.
+[[nodiscard]] std::string at_hand_text(const std::vector<Rule>& rules, const Axioms& axioms);
+
+// Returns the rules of such a text. Nothing is proved, so it is for the text that ships alone: a test holds that against rules which are
+// generated and proved anew (rules_at_hand.hpp). Fails a check where the text is cut off or was changed by hand.
+// Cost: some 5 us a rule.
+[[nodiscard]] std::vector<Rule> read_at_hand_text(std::string_view text);
+
+}  // namespace rules

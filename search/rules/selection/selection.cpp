@@ -1,0 +1,102 @@
+#include "search/rules/selection/selection.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "search/rules/language/text.hpp"
+#include "search/rules/matching/pattern.hpp"
+#include "search/rules/rule_files/rules_at_hand.hpp"
+
+namespace rules {
+namespace {
+
+// Operators by kind and function, sorted; both halves of a split are one.
+std::vector<Code> operators_of(const Term& t) {
+  std::vector<Code> codes;
+  for (std::size_t n = 0; n < t.nodes.size(); ++n) {
+    const Node& node = t.nodes[n];
+    if (node.kind == Kind::variable) continue;
+    const bool counted =
+        is_split(node.kind) && std::any_of(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n), [&](const Node& m) {
+          return is_split(m.kind) && m.kind != node.kind && m.inputs == node.inputs && m.axis == node.axis && m.at == node.at;
+        });
+    if (!counted) codes.push_back(code_of(node.kind, node.function));
+  }
+  std::ranges::sort(codes);
+  return codes;
+}
+
+bool computes(Code c) { return !is_layout(static_cast<Kind>(c / kFunctions)); }
+
+bool enlarges(const Rule& rule) {
+  const std::vector<Code> source = operators_of(rule.source()), target = operators_of(rule.target());
+  if (source.size() >= target.size() || !std::ranges::includes(target, source)) return false;
+  std::vector<Code> more;
+  std::ranges::set_difference(target, source, std::back_inserter(more));
+  return std::ranges::any_of(more, computes);
+}
+
+// Equal but for the names of vectors and numbers.
+bool exchanges(const Rule& rule) {
+  std::vector<Variable> variables = rule.equation.variables();
+  for (Variable& v : variables)
+    if (v.types[0].rank <= 1 && !v.types[0].index) v.name = "_";
+  return to_text(rule.source(), variables) == to_text(rule.target(), variables);
+}
+
+}  // namespace
+
+std::string_view name_of(LeftOut reason) {
+  switch (reason) {
+    case LeftOut::no: return "no";
+    case LeftOut::layout: return "layout";
+    case LeftOut::never: return "never";
+    case LeftOut::enlarges: return "enlarges";
+    case LeftOut::exchanges: return "exchanges";
+  }
+  return "";
+}
+
+std::string_view words_for(LeftOut reason) {
+  switch (reason) {
+    case LeftOut::no: return "are taken";
+    case LeftOut::layout: return "have layout operators";
+    case LeftOut::never: return "apply to no graph";
+    case LeftOut::enlarges: return "only enlarge";
+    case LeftOut::exchanges: return "only exchange parameters";
+  }
+  return "";
+}
+
+LeftOut why_left_out(const Rule& rule, Wanted wanted) {
+  if (wanted == Wanted::algebra && kind_of(rule.equation) != RuleKind::algebraic) return LeftOut::layout;
+  if (!compile(rule)) return LeftOut::never;
+  if (enlarges(rule)) return LeftOut::enlarges;
+  return exchanges(rule) ? LeftOut::exchanges : LeftOut::no;
+}
+
+Selection select(std::span<const Rule> rules, Wanted wanted) {
+  Selection s;
+  for (const Rule& r : rules) {
+    const LeftOut reason = why_left_out(r, wanted);
+    ++s.count[static_cast<std::size_t>(reason)];
+    if (reason == LeftOut::no) s.rules.push_back(r);
+  }
+  return s;
+}
+
+std::string left_out_text(const Selection& s) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 1; i < kReasons; ++i)
+    if (s.count[i] > 0) texts.push_back(fmt::format("{} {}", s.count[i], words_for(static_cast<LeftOut>(i))));
+  return texts.empty() ? "none left out" : fmt::format("left out: {}", fmt::join(texts, ", "));
+}
+
+const Selection& algebraic_rules_at_hand() {
+  static const Selection all = select(rules_at_hand(), Wanted::algebra);
+  return all;
+}
+
+}  // namespace rules

@@ -1,0 +1,167 @@
+#include "search/solve/layers/chain_search.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "pcg/work/saved.hpp"
+#include "search/problem/limit_options.hpp"
+#include "search/solve/layers/layered_plan.hpp"
+
+namespace search {
+namespace {
+
+constexpr int kAllCuts = 2;  // of the catalog: layers are cut for samples and by tensor parallelism
+
+// Tensors that are read behind the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
+std::size_t count_of_skips(const pcg::Graph& graph) {
+  const LayerSplit split = split_into_layers(graph.blocks());
+  const auto layer_of = [&](const pcg::GraphNode& n) { return split.of_block[static_cast<std::size_t>(n.block)]; };
+  std::size_t skips = 0;
+  for (const pcg::GraphNode& n : graph.nodes())
+    for (const pcg::GraphTensorRef t : n.inputs)
+      if (!is_source(graph.node(t.node)) && layer_of(graph.node(t.node)) + 1 < layer_of(n)) ++skips;
+  return skips;
+}
+
+bool keeps_scores(const pcg::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); });
+}
+
+// The same chain with bytes in the place of seconds, so that the fullest stage is the slowest.
+LayerChain by_bytes(LayerChain chain) {
+  constexpr int kMany = 1 << 20;
+  for (std::vector<LayerCost>& table : chain.tables)
+    for (LayerCost& cost : table) {
+      for (std::size_t s = 0; s < cost.seconds.size(); ++s)
+        if (cost.seconds[s] < std::numeric_limits<double>::infinity()) cost.seconds[s] = cost.bytes[s];
+      for (std::vector<double>& row : cost.from_before) std::ranges::fill(row, 0.0);
+    }
+  for (std::vector<StrategyPairs>& over : chain.hand_overs)
+    for (StrategyPairs& pairs : over)
+      for (std::vector<double>& row : pairs) std::ranges::fill(row, 0.0);
+  chain.micro_batches = kMany;
+  chain.once = 0;
+  chain.long_edges.clear();
+  chain.memory = std::numeric_limits<double>::infinity();
+  return chain;
+}
+
+}  // namespace
+
+ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name)
+    : problem_(problem),
+      config_(config),
+      budget_(context, config.budget),
+      confirmation_(problem, context, name),
+      name_(std::move(name)),
+      model_(short_model(problem.model)),
+      catalog_(problem, kAllCuts),
+      keeps_scores_(keeps_scores(problem.model)),
+      layers_skipped_(count_of_skips(problem.model)) {
+  constexpr std::int64_t kMostMicroBatches = 1 << 16;  // that are tried unasked: nothing trains with nearly as many
+  const std::int64_t batch = problem.training.global_batch, asked = config.micro_batches;
+  for (std::int64_t m = asked > 0 ? asked : 1; m <= std::min(batch, asked > 0 ? asked : kMostMicroBatches); ++m)
+    if (batch % m == 0) micro_batches_.push_back(static_cast<int>(m));
+  for (int s = 1; s <= problem.cluster.device_count(); ++s)
+    if (problem.cluster.device_count() % s == 0 && (config.stages == 0 || config.stages == s)) stages_.push_back(s);
+}
+
+std::optional<Refusal> ChainSearch::refusal() const {
+  if (micro_batches_.empty()) return not_dividing(config_.micro_batches, problem_.training.global_batch);
+  if (stages_.empty())
+    return Refusal{Constraint::devices,
+                   fmt::format("{} GPUs do not divide into {} stages of equally many", problem_.cluster.device_count(), config_.stages)};
+  return std::nullopt;
+}
+
+// A device by itself has nobody to share with.
+std::vector<ChainSetting> ChainSearch::settings(int stages) const {
+  std::vector<ChainSetting> all;
+  for (const int zero : {3, 2})
+    for (const bool selective : {false, true})
+      if ((zero == 3 || stages < problem_.cluster.device_count()) && (!selective || keeps_scores_))
+        all.push_back({.stages = stages, .schedule = config_.schedule, .zero = zero, .selective = selective});
+  return all;
+}
+
+std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting, int micro_batches) {
+  if (static_cast<std::size_t>(setting.stages) > layers()) return std::nullopt;
+  std::unique_ptr<ChainCosts>& costs = costs_[micro_batches];
+  if (!costs) costs = std::make_unique<ChainCosts>(problem_, model_, catalog_, micro_batches);
+  std::optional<LayerChain> chain = costs->chain(setting);
+  if (!chain) return std::nullopt;
+  has_candidate_ = true;
+  has_long_edges_ = has_long_edges_ || !chain->long_edges.empty();
+  const double at_least = chain_at_least(*chain);
+  return ChainCandidate{setting, std::move(*chain), at_least};
+}
+
+double ChainSearch::confirm_answer(const ChainCandidate& c) {
+  pcg::Plan plan = layered_plan(problem_, c.setting, c.chain.micro_batches, *c.answer);
+  const sim::MemoryUse memory = problem_.oracle.memory(plan);
+  if (const auto simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds)))
+    objectives_.emplace_back(*simulated, c.answer->seconds);
+  return (memory.peak - memory.capacity).value();
+}
+
+void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
+  const ChainCandidate* leanest = nullptr;
+  std::optional<ChainAnswer> answer;
+  for (const ChainCandidate& c : candidates) {
+    const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
+    if (!found) continue;
+    leanest = &c;
+    answer = found;
+  }
+  if (leanest == nullptr) return;
+  ChainCandidate lean = *leanest;
+  lean.chain.memory = std::numeric_limits<double>::infinity();
+  lean.answer = answer;
+  lean.answer->seconds = chain_seconds(lean.chain, *answer);
+  confirm_answer(lean);
+}
+
+SearchResult ChainSearch::result(std::optional<double> bound, bool weighs_long_edges) && {
+  SearchResult r = std::move(confirmation_).result(budget_);
+  r.objective.reset();
+  if (!has_candidate_ && !budget_.ended_by())
+    r.termination = Termination::infeasible(Refusal{
+        Constraint::devices,
+        fmt::format("whatever the number of stages, some layer of {} cannot be cut for all GPUs of its stage: neither the samples of a "
+                    "micro-batch nor what tensor parallelism cuts divides",
+                    problem_.model.name())});
+  if (r.best) {
+    const auto objective = std::ranges::find(objectives_, r.simulation->iteration_time, &std::pair<base::Seconds, double>::first);
+    r.objective = base::Seconds(objective->second);
+    if (bound) r.bound = base::Seconds(*bound);
+  }
+  if (layers_skipped_ > 0)
+    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there {}", layers_skipped_,
+                                  layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
+                                  !has_long_edges_    ? "is simulated, and not in the cost model"
+                                  : weighs_long_edges ? "is in the cost model"
+                                                      : "counts in the objective, but not in the choice of stages and strategies"));
+  return r;
+}
+
+std::vector<Option> chain_search_options() {
+  const ChainSearchConfig defaults;
+  return with_limits(defaults.budget.seconds, "pairs of stages and micro-batches priced, solved or simulated, and nodes of a programme,",
+                     {{"schedule", Choice{{"1f1b", "gpipe"}},
+                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
+                      {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
+                       "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
+                      {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
+                      {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"}});
+}
+
+ChainSearchConfig chain_search_config(const OptionValues& o) {
+  return {.budget = limits_of(o),
+          .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
+          .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
+          .stages = o.whole_number("stages"),
+          .micro_batches = o.whole_number("micro_batches")};
+}
+
+}  // namespace search

@@ -1,0 +1,99 @@
+#pragma once
+// The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
+// turned into plans, and the best of them simulated whole.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/problem/budget.hpp"
+#include "search/problem/confirmation.hpp"
+#include "search/problem/option.hpp"
+#include "search/problem/option_values.hpp"
+#include "search/solve/layers/chain_costs.hpp"
+
+namespace search {
+
+struct ChainSearchConfig {
+  SearchLimits budget = base::Seconds(60);
+  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
+  std::size_t simulated = 12;      // plans, at most
+  std::int64_t stages = 0;         // 0: as many as are best
+  std::int64_t micro_batches = 0;  // likewise
+};
+
+struct ChainCandidate {
+  ChainSetting setting;
+  LayerChain chain;
+  double at_least = 0;  // seconds of an iteration
+  std::optional<ChainAnswer> answer = std::nullopt;
+};
+
+class ChainSearch {
+ public:
+  // All outlive the object.
+  ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name);
+
+  // Each pair of stages and micro-batches that is priced, solved or simulated is a candidate of it.
+  [[nodiscard]] Budget& budget() { return budget_; }
+  [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
+  // What is asked for cannot be: as an answer.
+  [[nodiscard]] std::optional<Refusal> refusal() const;
+  // Every number of stages that divides the devices, and of micro-batches that divides the batch, ascending; or the ones asked for.
+  [[nodiscard]] const std::vector<int>& stages() const { return stages_; }
+  [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
+  // Of so many stages.
+  [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
+  // Each stage has a layer. nullopt: no such chain.
+  [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
+  // Simulates the plan of a candidate's answer. Memory is the simulator's: where the plan needs more, `solve` is asked again with less.
+  // Returns: whether a plan was simulated.
+  template <class Solve>
+  bool confirm(ChainCandidate candidate, const Solve& solve) {
+    for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
+      const double lacking = confirm_answer(candidate);
+      if (lacking <= 0) return true;
+      candidate.chain.memory -= std::max(kMoreThanLacking * lacking, kLeastStep * candidate.chain.memory);
+      candidate.answer = solve(candidate.chain);
+    }
+    return false;
+  }
+  // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
+  using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
+  // Where nothing fits: of these, the plan that needs least memory, which says by how much.
+  void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
+  // `bound`: of the objective; nullopt: not known. `weighs_long_edges`: answers were chosen with them.
+  [[nodiscard]] SearchResult result(std::optional<double> bound, bool weighs_long_edges = false) &&;
+
+ private:
+  static constexpr int kMostAttempts = 6;
+  static constexpr double kMoreThanLacking = 1.05;
+  // Of the memory: an answer may leave some of it, so that it is the same with a little less.
+  static constexpr double kLeastStep = 0.01;
+  // Returns: bytes that a device lacks.
+  double confirm_answer(const ChainCandidate& candidate);
+
+  const Problem& problem_;
+  ChainSearchConfig config_;
+  Budget budget_;
+  Confirmation confirmation_;
+  std::string name_;
+  ShortModel model_;
+  OperatorCatalog catalog_;
+  std::vector<int> stages_, micro_batches_;
+  std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
+  std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
+  bool keeps_scores_ = false;                                 // some attention of the model: they may be computed again instead
+  bool has_candidate_ = false, has_long_edges_ = false;
+  std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
+};
+
+// The options of both planners that search chains of layers.
+[[nodiscard]] std::vector<Option> chain_search_options();
+[[nodiscard]] ChainSearchConfig chain_search_config(const OptionValues& values);
+
+}  // namespace search

@@ -1,0 +1,325 @@
+#include "search/solve/layers/layer_chain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "search/solve/layers/long_edges.hpp"
+#include "search/solve/layers/memory_fronts.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kNoTime = std::numeric_limits<double>::infinity();
+
+// What a stage takes, in any run of layers that it may have, by the strategies at its ends.
+class StageRuns {
+ public:
+  StageRuns(const LayerChain& chain, double most_seconds) : chain_(chain), layers_(chain.kinds.size()), most_seconds_(most_seconds) {
+    strategies_ = static_cast<std::uint32_t>(chain.tables[0][0].seconds.size());
+    const std::size_t stages = chain.stages();
+    first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, layers_ - stages + 1, any(), most_seconds);
+    if (stages > 1)
+      last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, layers_ - stages + 1, any(), most_seconds);
+    for (std::size_t begin = 0; begin < layers_; ++begin) twins_.push_back(twin_of(begin));
+  }
+
+  [[nodiscard]] std::uint32_t strategies() const { return strategies_; }
+  // Of the first stage, by its last strategy; of the last one, by its first.
+  [[nodiscard]] double first(std::size_t end, std::uint32_t last) const { return first_->seconds(end, last); }
+  [[nodiscard]] double last(std::size_t begin, std::uint32_t first) const { return last_->seconds(layers_ - begin, first); }
+  // Of a stage between, by its length and its last strategy.
+  const MemoryFronts& between(std::size_t stage, std::size_t begin, std::uint32_t first) {
+    const Key key{chain_.table_of_stage[stage], twins_[begin], first};
+    const auto at = between_.find(key);
+    if (at != between_.end()) return at->second;
+    std::vector<double> arrival(strategies_, kNoTime);
+    arrival[first] = 0;
+    const std::size_t most = layers_ - 1 - key.begin;
+    return between_
+        .try_emplace(key, chain_, chain_.tables[key.table], key.begin, MemoryFronts::Direction::forwards, most, arrival, most_seconds_)
+        .first->second;
+  }
+  // Their strategies.
+  void tell_first(std::size_t end, std::uint32_t last, std::vector<std::uint32_t>& of_layers) const {
+    append(first_->strategies(end, last), of_layers);
+  }
+  void tell_last(std::size_t begin, std::uint32_t first, std::vector<std::uint32_t>& of_layers) const {
+    append(last_->strategies(layers_ - begin, first), of_layers);
+  }
+  void tell_between(std::size_t stage, std::size_t begin, std::size_t end, std::uint32_t first, std::uint32_t last,
+                    std::vector<std::uint32_t>& of_layers) {
+    append(between(stage, begin, first).strategies(end - begin, last), of_layers);
+  }
+
+ private:
+  [[nodiscard]] const std::vector<LayerCost>& table(std::size_t stage) const { return chain_.tables[chain_.table_of_stage[stage]]; }
+  [[nodiscard]] std::vector<double> any() const { return std::vector<double>(strategies_, 0.0); }
+  static void append(const std::vector<std::uint32_t>& more, std::vector<std::uint32_t>& all) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+
+  // The first layer from which the same kinds follow as from this one, up to the last layer but one: stages between do not take the last.
+  [[nodiscard]] std::size_t twin_of(std::size_t begin) const {
+    const auto follows = [&](std::size_t other) {
+      return std::equal(chain_.kinds.begin() + static_cast<std::ptrdiff_t>(begin), chain_.kinds.end() - 1,
+                        chain_.kinds.begin() + static_cast<std::ptrdiff_t>(other));
+    };
+    std::size_t twin = 0;
+    while (twin < begin && !follows(twin)) ++twin;
+    return twin;
+  }
+
+  struct Key {
+    std::size_t table, begin;
+    std::uint32_t first;
+    auto operator<=>(const Key&) const = default;
+  };
+  const LayerChain& chain_;
+  std::size_t layers_;
+  double most_seconds_;
+  std::uint32_t strategies_ = 0;
+  std::optional<MemoryFronts> first_, last_;
+  std::vector<std::size_t> twins_;  // per layer
+  std::map<Key, MemoryFronts> between_;
+};
+
+// Stages by dynamic programming over where they end.
+class StageShares {
+ public:
+  StageShares(const LayerChain& chain, double to_beat, const Budget& budget)
+      : chain_(chain),
+        budget_(budget),
+        to_beat_(to_beat),
+        layers_(chain.kinds.size()),
+        runs_(chain, (to_beat - chain.once) / chain.micro_batches),
+        states_((layers_ + 1) * runs_.strategies()) {}
+
+  // The answer of least sum whose stages and boundaries are all quicker than a limit is the best for its own slowest one. So limits are
+  // lowered from one answer to the next, until the sum alone, with the quickest slowest stage that there is, is no better than the best.
+  std::optional<ChainAnswer> cheapest() {
+    std::optional<ChainAnswer> best;
+    const double least_slowest = quickest_slowest();
+    for (double limit = kNoTime; !budget_.time_is_up();) {
+      const std::optional<Shares> shares = below(limit);
+      if (!shares) break;
+      const double seconds = seconds_of(shares->sum, shares->slowest);
+      if (seconds < to_beat_) {
+        to_beat_ = seconds;
+        best = answer_of(*shares);
+      }
+      if (seconds_of(shares->sum, least_slowest) >= to_beat_) return best;
+      limit = shares->slowest;
+    }
+    return budget_.time_is_up() ? std::nullopt : best;
+  }
+
+ private:
+  struct Cut {
+    std::size_t begin;                      // of a stage
+    std::uint32_t first, before, own_last;  // strategies of its first layer, of the layer before, and of its last layer
+  };
+  struct Shares {
+    double sum = 0, slowest = 0;
+    std::vector<Cut> cuts;   // of the stages but the first, from the back
+    std::uint32_t last = 0;  // strategy of the last layer, where there is one stage
+  };
+  // The best way to a state, and where it came from.
+  struct Step {
+    double sum = kNoTime, slowest = 0;
+    std::size_t begin = 0;
+    std::uint32_t first = 0, before = 0;
+  };
+
+  [[nodiscard]] double seconds_of(double sum, double slowest) const { return chain_.once + sum + (chain_.micro_batches - 1) * slowest; }
+  [[nodiscard]] std::size_t state(std::size_t end, std::uint32_t last) const { return end * runs_.strategies() + last; }
+
+  [[nodiscard]] double quickest_slowest() {
+    double low = 0, high = kNoTime;
+    if (const auto any = below(kNoTime)) high = any->slowest;
+    // Answers that are found halve the interval from above, and their own slowest stage is exact.
+    constexpr int kHalvings = 30;
+    for (int i = 0; i < kHalvings && high < kNoTime && low < high && !budget_.time_is_up(); ++i) {
+      const double middle = (low + high) / 2;
+      if (const auto found = below(middle)) high = found->slowest;
+      else low = middle;
+    }
+    return low;
+  }
+
+  // Stages behind a boundary begin with a layer in some strategy, for the least sum up to there.
+  [[nodiscard]] std::vector<Step> crossed(const std::vector<Step>& ended, std::size_t boundary, double limit) const {
+    std::vector<Step> begun(states_);
+    for (std::size_t begin = boundary + 1; begin < layers_; ++begin) {
+      const StrategyPairs& over = chain_.hand_overs[boundary][chain_.kinds[begin]];
+      for (std::uint32_t before = 0; before < runs_.strategies(); ++before) {
+        const Step& from = ended[state(begin, before)];
+        if (from.sum == kNoTime) continue;
+        for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
+          const double seconds = over[before][first];
+          Step& to = begun[state(begin, first)];
+          if (seconds < limit && from.sum + seconds < to.sum)
+            to = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, before};
+        }
+      }
+    }
+    return begun;
+  }
+
+  [[nodiscard]] std::vector<Step> ended(const std::vector<Step>& begun, std::size_t stage, double limit) {
+    std::vector<Step> steps(states_);
+    const std::size_t behind = chain_.stages() - stage - 1;
+    for (std::size_t begin = stage; begin < layers_; ++begin)
+      for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
+        const Step& from = begun[state(begin, first)];
+        if (from.sum == kNoTime) continue;
+        const MemoryFronts& runs = runs_.between(stage, begin, first);
+        for (std::size_t end = begin + 1; end + behind <= layers_; ++end)
+          for (std::uint32_t last = 0; last < runs_.strategies(); ++last) {
+            const double seconds = runs.seconds(end - begin, last);
+            Step& to = steps[state(end, last)];
+            if (seconds < limit && from.sum + seconds < to.sum)
+              to = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
+          }
+      }
+    return steps;
+  }
+
+  // The least sum of stages and boundaries of which each takes less than the limit.
+  [[nodiscard]] std::optional<Shares> below(double limit) {
+    const std::size_t stages = chain_.stages();
+    std::vector<std::vector<Step>> all{std::vector<Step>(states_)};
+    for (std::size_t end = 1; end + stages <= layers_ + 1; ++end)
+      for (std::uint32_t last = 0; last < runs_.strategies(); ++last)
+        if (const double seconds = runs_.first(end, last); seconds < limit) all[0][state(end, last)] = {seconds, seconds, 0, 0, 0};
+    if (stages == 1) return single(all[0]);
+    for (std::size_t stage = 1; stage + 1 < stages; ++stage) {
+      all.push_back(ended(crossed(all.back(), stage - 1, limit), stage, limit));
+      if (budget_.time_is_up()) return std::nullopt;
+    }
+    const std::vector<Step> begun = crossed(all.back(), stages - 2, limit);
+    Step best;
+    for (std::size_t begin = stages - 1; begin < layers_; ++begin)
+      for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
+        const Step& from = begun[state(begin, first)];
+        const double seconds = from.sum == kNoTime ? kNoTime : runs_.last(begin, first);
+        if (seconds < limit && from.sum + seconds < best.sum)
+          best = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
+      }
+    if (best.sum == kNoTime) return std::nullopt;
+    Shares shares{best.sum, best.slowest, {}, 0};
+    Cut cut{best.begin, best.first, best.before, 0};
+    for (std::size_t stage = stages - 1; stage > 0; --stage) {
+      shares.cuts.push_back(cut);
+      const Step& s = all[stage - 1][state(cut.begin, cut.before)];
+      cut = {s.begin, s.first, s.before, cut.before};
+    }
+    return shares;
+  }
+
+  [[nodiscard]] std::optional<Shares> single(const std::vector<Step>& ended) const {
+    std::uint32_t best = 0;
+    for (std::uint32_t last = 1; last < runs_.strategies(); ++last)
+      if (ended[state(layers_, last)].sum < ended[state(layers_, best)].sum) best = last;
+    const Step& step = ended[state(layers_, best)];
+    if (step.sum == kNoTime) return std::nullopt;
+    return Shares{step.sum, step.slowest, {}, best};
+  }
+
+  [[nodiscard]] ChainAnswer answer_of(const Shares& shares) {
+    ChainAnswer a{{0}, {}, seconds_of(shares.sum, shares.slowest)};
+    if (shares.cuts.empty()) {
+      runs_.tell_first(layers_, shares.last, a.strategies);
+      return a;
+    }
+    const Cut& second = shares.cuts.back();
+    runs_.tell_first(second.begin, second.before, a.strategies);
+    for (std::size_t stage = 1; stage < chain_.stages(); ++stage) {
+      const Cut& cut = shares.cuts[shares.cuts.size() - stage];
+      a.begins.push_back(cut.begin);
+      if (stage + 1 == chain_.stages()) {
+        runs_.tell_last(cut.begin, cut.first, a.strategies);
+      } else {
+        const Cut& next = shares.cuts[shares.cuts.size() - stage - 1];
+        runs_.tell_between(stage, cut.begin, next.begin, cut.first, next.before, a.strategies);
+      }
+    }
+    return a;
+  }
+
+  const LayerChain& chain_;
+  const Budget& budget_;
+  double to_beat_;
+  std::size_t layers_;
+  StageRuns runs_;
+  std::size_t states_;
+};
+
+}  // namespace
+
+double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
+  std::vector<double> own(chain.stages(), 0.0), over(chain.stages(), 0.0);  // by long edges; over the boundary behind the stage
+  for (const LongArrival& a : long_arrivals(chain, answer)) (a.from == a.to ? own : over)[a.from] += seconds_of(chain, a);
+  double sum = 0, slowest = 0;
+  const auto add = [&](double seconds) {
+    sum += seconds;
+    slowest = std::max(slowest, seconds);
+  };
+  for (std::size_t stage = 0; stage < chain.stages(); ++stage) {
+    const std::vector<LayerCost>& table = chain.tables[chain.table_of_stage[stage]];
+    const std::size_t begin = answer.begins[stage], end = stage + 1 < chain.stages() ? answer.begins[stage + 1] : chain.kinds.size();
+    double seconds = own[stage], bytes = 0;
+    for (std::size_t l = begin; l < end; ++l) {
+      const LayerCost& cost = table[chain.kinds[l]];
+      const std::uint32_t s = answer.strategies[l];
+      seconds += cost.seconds[s] + (l > begin ? cost.from_before[answer.strategies[l - 1]][s] : 0);
+      bytes += cost.bytes[s];
+    }
+    if (stage > 0)
+      add(over[stage - 1] + chain.hand_overs[stage - 1][chain.kinds[begin]][answer.strategies[begin - 1]][answer.strategies[begin]]);
+    if (bytes > chain.memory) return kNoTime;
+    add(seconds);
+  }
+  return chain.once + sum + (chain.micro_batches - 1) * slowest;
+}
+
+double chain_at_least(const LayerChain& chain) {
+  double sum = 0, longest = 0;
+  for (const std::size_t kind : chain.kinds) {
+    double least = kNoTime;
+    for (const std::vector<LayerCost>& table : chain.tables) least = std::min(least, std::ranges::min(table[kind].seconds));
+    sum += least;
+    longest = std::max(longest, least);
+  }
+  return chain.once + sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
+}
+
+std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget) {
+  if (chain.stages() > chain.kinds.size()) return std::nullopt;
+  return StageShares(chain, to_beat, budget).cheapest();
+}
+
+std::optional<ChainAnswer> even_chain(const LayerChain& chain) {
+  const std::size_t stages = chain.stages(), layers = chain.kinds.size(), each = layers / stages;
+  if (each == 0) return std::nullopt;
+  ChainAnswer a;
+  std::vector<double> arrival(chain.tables[0][0].seconds.size(), 0.0);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const std::size_t begin = stage * each, count = stage + 1 < stages ? each : layers - begin;
+    if (stage > 0) arrival = chain.hand_overs[stage - 1][chain.kinds[begin]][a.strategies.back()];
+    const MemoryFronts fronts(chain, chain.tables[chain.table_of_stage[stage]], begin, MemoryFronts::Direction::forwards, count, arrival,
+                              kNoTime);
+    std::uint32_t best = 0;
+    for (std::uint32_t s = 1; s < arrival.size(); ++s)
+      if (fronts.seconds(count, s) < fronts.seconds(count, best)) best = s;
+    if (fronts.seconds(count, best) == kNoTime) return std::nullopt;
+    a.begins.push_back(begin);
+    const std::vector<std::uint32_t> own = fronts.strategies(count, best);
+    a.strategies.insert(a.strategies.end(), own.begin(), own.end());
+  }
+  a.seconds = chain_seconds(chain, a);
+  return a;
+}
+
+}  // namespace search

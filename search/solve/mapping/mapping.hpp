@@ -1,0 +1,125 @@
+#pragma once
+// Machine mapping (Unity, OSDI'22, section 5.2): which devices run each operator of a part of a graph, and how it is cut over them.
+// Operators follow each other on a block of devices, or branches that are independent run side by side on blocks that share no device. A
+// part costs the sum of what follows each other and the longest of what runs side by side.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "search/solve/mapping/branches.hpp"
+#include "search/solve/operators/shortlists.hpp"
+#include "topology/cluster.hpp"
+
+namespace search {
+
+// Where an operator runs.
+struct Placed {
+  DeviceBlock block;
+  std::uint32_t choice = 0;  // on the shortlist of its kind on the block, where that begins in the first machine
+};
+
+// Seconds by the choices of the two ends, row by row; of what hangs on one end there is one row.
+struct BranchCosts {
+  std::size_t rows = 0, columns = 0;
+  std::vector<double> seconds;
+  std::vector<std::uint32_t> edges;  // EdgeCosts::number of all that count in it, ascending
+  [[nodiscard]] double at(std::size_t row, std::size_t column) const { return seconds[row * columns + column]; }
+};
+
+struct MappingConfig {
+  bool side_by_side = true;
+  bool remember = true;  // costs of branches of one shape
+  // Blocks of these sizes are asked about, beside that of all devices: on them any operators may follow each other, even those that have no
+  // work for all of them. On parts of them only operators that do.
+  std::vector<int> wholes{};
+};
+
+// Remembers costs by the shape of a branch and the blocks of it and its ends, which it compares in full. Where all machines are alike,
+// blocks of whole machines are taken as equal wherever they begin, and blocks inside a machine in whichever machine they lie: what differs
+// is which share of a tensor a device already has.
+// Cost of a branch: O(operators x c^3) for shortlists of c, for each block that it is asked on; of a group of b branches on m machines,
+// O(b^2 x m) tables of c^2.
+class Mapping {
+ public:
+  // All outlive the object.
+  Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config);
+
+  // A part of a graph: what is between two of its operators, or before one, with that last one. Its other operators of the core may be
+  // joined in any way.
+  struct Part {
+    BranchTree tree;
+    std::vector<OperatorEdge> edges;
+    std::optional<std::uint32_t> first;  // an operator; it is no part of the costs
+    std::uint32_t last = 0;
+  };
+  [[nodiscard]] BranchCosts costs(const Part& part, DeviceBlock block);
+  // Where the operators of the part run when its ends run as these choices say. By number; also of the ends.
+  [[nodiscard]] std::vector<Placed> place(const Part& part, DeviceBlock block, std::uint32_t first_choice, std::uint32_t last_choice);
+  // Asks about the movements between placed operators. Returns: whether any was not known before; costs are then to be asked again.
+  bool find_out(const Part& part, const std::vector<Placed>& placed);
+  // The number of a placed operator's way among all of its kind on the block.
+  [[nodiscard]] std::uint32_t way(KindNumber kind, const Placed& placed) { return shortlist(kind, placed.block).ways[placed.choice]; }
+  [[nodiscard]] bool runs_side_by_side() const { return config_.side_by_side; }
+  [[nodiscard]] const Shortlist& shortlist(KindNumber kind, DeviceBlock block) { return lists_.of(kind, alike(block)); }
+
+ private:
+  struct End {
+    KindNumber kind = kSource;  // kSource: there is none
+    DeviceBlock block;
+  };
+  struct Key {
+    std::uint32_t shape;
+    DeviceBlock block, first, second;
+    auto operator<=>(const Key&) const = default;
+  };
+  using Costs = std::shared_ptr<const BranchCosts>;
+  // What follows on a block, or runs beside each other on its two parts.
+  struct Option {
+    Costs first, second;
+    bool is_beside = false;
+    DeviceBlock first_block, second_block;
+    std::size_t cut = 1;  // how many branches are the first
+  };
+
+  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
+  [[nodiscard]] std::size_t choices(const End& end);
+  [[nodiscard]] Costs branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second);
+  [[nodiscard]] BranchCosts computed(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second);
+  [[nodiscard]] BranchCosts series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second);
+  [[nodiscard]] Costs beside(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
+                             const End& second);
+  void for_each_option(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first, const End& second,
+                       const std::function<void(const Option&)>& look);
+  [[nodiscard]] std::vector<int> cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
+                                      DeviceBlock block);
+  [[nodiscard]] bool can_use(const BranchTree& tree, const std::vector<BranchRef>& parts, int devices);
+  // Operators of a branch that have work for so many devices.
+  struct Use {
+    int weighty = 0, weighty_that_can = 0, others_that_can = 0;
+  };
+  [[nodiscard]] Use use_of(const BranchTree& tree, BranchRef r, int devices);
+  [[nodiscard]] std::vector<double> own(const BranchTree& tree, std::uint32_t centre, const std::vector<BranchRef>& hanging,
+                                        DeviceBlock block, std::vector<std::uint32_t>& edges);
+
+  void assign(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second, std::uint32_t row,
+              std::uint32_t column, std::vector<Placed>& placed);
+  void assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second, std::uint32_t row,
+                     std::uint32_t column, std::vector<Placed>& placed);
+  void assign_beside(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first, const End& second,
+                     std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed);
+
+  [[nodiscard]] ChoiceProblem core_problem(const Part& part, DeviceBlock block, std::vector<std::uint32_t>& edges);
+  void forget(const std::vector<std::uint32_t>& edges);
+
+  Shortlists& lists_;
+  BranchShapes& shapes_;
+  MappingConfig config_;
+  int machine_;  // devices of a machine
+  std::map<Key, Costs> known_;
+  std::map<std::pair<std::uint32_t, int>, Use> uses_;  // by shape
+};
+
+}  // namespace search

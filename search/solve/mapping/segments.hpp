@@ -1,0 +1,42 @@
+#pragma once
+// A graph cut at operators that every path goes through (post-dominators; Unity, OSDI'22, section 5.3), so that each segment can be
+// rewritten and mapped by itself, for every way in which the operators at its ends may run. Segments that are alike are worked on once.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pcg/graph/graph.hpp"
+#include "search/solve/mapping/mapping.hpp"
+
+namespace search {
+
+struct Segment {
+  std::vector<std::uint32_t> operators;  // nodes of the graph, ascending, without sources; `last` is one of them
+  std::optional<std::uint32_t> first;    // the node that ends the segment before
+  std::uint32_t last = 0;
+  bool operator==(const Segment&) const = default;
+};
+
+// The operators that every path from operators before to operators behind goes through, by one tensor; ascending, without the last one.
+// Towers that begin behind such an operator could run beside what is before it: then it is none, but for one or two small ones.
+// Cost: O(bottlenecks x edges).
+[[nodiscard]] std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph);
+
+// Where one more block of the graph ends: the operator before the cut has one output, which is read behind it, and other tensors may cross
+// it as well; ascending, without the last operator. Cost: O(edges).
+[[nodiscard]] std::vector<std::uint32_t> ends_of_blocks(const pcg::Graph& graph);
+
+// Cuts at some bottlenecks so that every segment but the last has at least so many operators; of those where it may next be cut, up to
+// twice that size, the one with the least `disturbance` by node, the earliest of equals. `fewest` 0: one segment.
+[[nodiscard]] std::vector<Segment> segments_of(const pcg::Graph& graph, std::size_t fewest, const std::vector<std::size_t>& disturbance);
+// Returns the same with these cuts behind operators (ascending) in place of bottlenecks.
+[[nodiscard]] std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
+                                                    const std::vector<std::size_t>& disturbance);
+
+// The operators of a segment and of its first end as a part, numbered as they stand in the segment, the first end last. What else comes
+// from segments before has no edge in it.
+[[nodiscard]] Mapping::Part part_of(const pcg::Graph& graph, const Segment& segment, const std::vector<KindNumber>& kinds,
+                                    const OperatorCatalog& catalog, BranchShapes& shapes);
+
+}  // namespace search

@@ -1,0 +1,38 @@
+#pragma once
+// The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
+// get a price: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint, found
+// from line to line) and choices that fit. Choices whose min-marginal at that price is above these are left out (reduced-cost fixing); what
+// is left goes to fronts of costs and bytes (byte_fronts.hpp), and where these are too large to CBC (choice_programme.hpp), under a limit
+// of seconds, unless candidates are counted.
+
+#include <functional>
+#include <limits>
+
+#include "search/problem/budget.hpp"
+#include "search/solve/memory_constrained/byte_fronts.hpp"
+
+namespace search {
+
+struct LimitedEffort {
+  double most_entries = 1e7;  // of all tables of an elimination
+  FrontLimits fronts;
+  base::Seconds programme{10};  // that CBC may take
+};
+
+struct LimitedChoice {
+  std::vector<std::uint32_t> choice;  // empty: the time was up first. Where `fits` is false, those that take the fewest bytes
+  bool fits = false;
+  bool is_optimal = false;  // nothing that fits is cheaper by a millionth; or nothing fits
+  double seconds = std::numeric_limits<double>::infinity();
+  double bound = -std::numeric_limits<double>::infinity();  // no choices that fit cost less
+};
+
+// Finds out what pairs of these choices cost, where costs are bounds of it until someone asks; the problem's costs are others then, and
+// none less. Returns: whether anything was not known before. Empty: all is known.
+using FindOut = std::function<bool(const std::vector<std::uint32_t>&)>;
+
+// Requires: costs are finite. Cost: some ten eliminations, and what is left of the problem.
+[[nodiscard]] LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget,
+                                            const LimitedEffort& effort = {});
+
+}  // namespace search

@@ -1,0 +1,218 @@
+#include "search/solve/milp/cbc.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+#include <coin/CbcEventHandler.hpp>
+#include <coin/CbcModel.hpp>
+#include <coin/CbcSolver.hpp>
+#include <coin/CoinPackedMatrix.hpp>
+#include <coin/OsiClpSolverInterface.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/processes/child_process.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kOwnShare = 0.9;  // of the time, after which CBC should end by itself and tell its bound
+
+// What the child sends: a word, how many numbers follow, and these.
+enum class Message : char { solution = 's', bound = 'b', complete = 'c', nodes = 'n' };
+
+void send_numbers(const base::ChildProcess::Send& send, Message message, std::span<const double> numbers) {
+  const std::size_t count = numbers.size();
+  std::string bytes(1, static_cast<char>(message));
+  bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
+  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  send(bytes);
+}
+
+// Calls take(message, numbers) for every one that has arrived whole.
+template <class Take>
+void read_messages(std::string_view bytes, const Take& take) {
+  std::size_t count = 0;
+  while (bytes.size() >= 1 + sizeof count) {
+    std::memcpy(&count, bytes.data() + 1, sizeof count);
+    const std::size_t size = 1 + sizeof count + count * sizeof(double);
+    if (bytes.size() < size) return;
+    std::vector<double> numbers(count);
+    if (count > 0) std::memcpy(numbers.data(), bytes.data() + 1 + sizeof count, count * sizeof(double));
+    take(Message{bytes.front()}, numbers);
+    bytes.remove_prefix(size);
+  }
+}
+
+// Solutions as they are found, so that a child that is ended has not searched in vain. Heuristics solve parts of the problem as models of
+// their own, which have a parent.
+class SolutionSender : public CbcEventHandler {
+ public:
+  explicit SolutionSender(const base::ChildProcess::Send& send) : send_(&send) {}
+  CbcEventHandler* clone() const override { return new SolutionSender(*this); }
+  CbcAction event(CbcEvent which) override {
+    if (model_->parentModel() != nullptr) return noAction;
+    if (which == solution || which == heuristicSolution) {
+      const OsiSolverInterface* whole = model_->postProcessedSolver(1);
+      if (whole != nullptr)
+        send_numbers(*send_, Message::solution, {whole->getColSolution(), static_cast<std::size_t>(whole->getNumCols())});
+    }
+    return noAction;
+  }
+
+ private:
+  const base::ChildProcess::Send* send_;
+};
+
+void load(const MixedProgramme& programme, OsiClpSolverInterface& solver) {
+  const std::size_t columns = programme.columns.size(), rows = programme.rows.size();
+  std::vector<double> least, most, cost, row_least, row_most, factors;
+  std::vector<int> of_row, of_column, whole;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const ProgrammeColumn& column = programme.columns[c];
+    least.push_back(column.least);
+    most.push_back(column.most);
+    cost.push_back(column.cost);
+    if (column.is_whole) whole.push_back(static_cast<int>(c));
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    row_least.push_back(programme.rows[r].least);
+    row_most.push_back(programme.rows[r].most);
+    for (const ProgrammeTerm& t : programme.rows[r].terms) {
+      of_row.push_back(static_cast<int>(r));
+      of_column.push_back(static_cast<int>(t.column));
+      factors.push_back(t.factor);
+    }
+  }
+  CoinPackedMatrix matrix(false, of_row.data(), of_column.data(), factors.data(), static_cast<int>(factors.size()));
+  matrix.setDimensions(static_cast<int>(rows), static_cast<int>(columns));
+  solver.loadProblem(matrix, least.data(), most.data(), cost.data(), row_least.data(), row_most.data());
+  solver.setInteger(whole.data(), static_cast<int>(whole.size()));
+}
+
+// Starts are given by the names of columns.
+void give_start(const std::vector<double>& start, OsiClpSolverInterface& solver, std::vector<std::pair<std::string, double>>& named) {
+  solver.setIntParam(OsiNameDiscipline, 2);
+  for (std::size_t c = 0; c < start.size(); ++c) {
+    named.emplace_back(fmt::format("c{}", c), start[c]);
+    solver.setColName(static_cast<int>(c), named.back().first);
+  }
+}
+
+void be_quiet() {
+  const int nowhere = ::open("/dev/null", O_WRONLY);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+}
+
+void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, double cutoff,
+             const base::ChildProcess::Send& send) {
+  be_quiet();
+  OsiClpSolverInterface solver;
+  load(programme, solver);
+  std::vector<std::pair<std::string, double>> named;
+  give_start(start, solver, named);
+  CbcModel model(solver);
+  CbcSolverUsefulData data;
+  CbcMain0(model, data);
+  if (!named.empty()) model.setMIPStart(named);
+  SolutionSender sender(send);
+  model.passInEventHandler(&sender);
+  std::vector<std::string> words = {"cbc",
+                                    "-log",
+                                    "0",
+                                    "-timeMode",
+                                    "elapsed",
+                                    "-seconds",
+                                    fmt::format("{}", kOwnShare * limits.seconds.value()),
+                                    "-maxNodes",
+                                    fmt::format("{}", limits.nodes),
+                                    "-ratioGap",
+                                    "0",
+                                    "-allowableGap",
+                                    "1e-10"};
+  if (cutoff < std::numeric_limits<double>::infinity()) words.insert(words.end(), {"-cutoff", fmt::format("{}", cutoff)});
+  words.insert(words.end(), {"-solve", "-quit"});
+  std::vector<const char*> arguments;
+  for (const std::string& w : words) arguments.push_back(w.c_str());
+  CbcMain1(
+      static_cast<int>(arguments.size()), arguments.data(), model, [](CbcModel*, int) { return 0; }, data);
+  if (const double* best = model.bestSolution()) send_numbers(send, Message::solution, {best, programme.columns.size()});
+  const double bound = model.getBestPossibleObjValue();
+  const bool is_complete = model.isProvenOptimal() || model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible();
+  if (is_complete) send_numbers(send, Message::complete, {});
+  const double nodes = model.getNodeCount();
+  send_numbers(send, Message::nodes, {&nodes, 1});
+  send_numbers(send, Message::bound, {&bound, 1});
+}
+
+// What is known of a programme, from CBC and from a start.
+class Findings {
+ public:
+  Findings(const MixedProgramme& programme, double cutoff) : programme_(programme), best_(cutoff) {}
+
+  [[nodiscard]] double best() const { return best_; }
+  void take(const std::vector<double>& values) {
+    if (!is_solution(programme_, values)) return;
+    const double objective = objective_of(programme_, values);
+    if (objective >= best_) return;
+    best_ = objective;
+    answer_.values = values;
+  }
+  void take(std::string_view messages) {
+    read_messages(messages, [&](Message message, const std::vector<double>& numbers) {
+      if (message == Message::solution) take(numbers);
+      else if (message == Message::complete) is_complete_ = true;
+      else if (message == Message::nodes) answer_.nodes = static_cast<std::uint64_t>(numbers.front());
+      else answer_.bound = numbers.front();
+    });
+  }
+  [[nodiscard]] MilpAnswer answer() && {
+    if (is_complete_) answer_.status = answer_.values.empty() ? MilpStatus::infeasible : MilpStatus::optimal;
+    else if (!answer_.values.empty()) answer_.status = MilpStatus::feasible;
+    return std::move(answer_);
+  }
+
+ private:
+  const MixedProgramme& programme_;
+  double best_;
+  MilpAnswer answer_;
+  bool is_complete_ = false;
+};
+
+// Runs CBC until it ends or is to be ended. Returns: whether it crashed.
+bool crashes(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, Findings& findings) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kMilliseconds = 20;  // between looks at whether it is over
+  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds.value());
+  const double cutoff = findings.best();
+  base::ChildProcess child([&](const base::ChildProcess::Send& send) { run_cbc(programme, start, limits, cutoff, send); });
+  bool has_ended = false;
+  while (!has_ended && Clock::now() < end && !(limits.is_over && limits.is_over())) {
+    pollfd pipe{child.pipe(), POLLIN, 0};
+    has_ended = ::poll(&pipe, 1, kMilliseconds) > 0 && !child.receive();
+  }
+  findings.take(child.received());
+  return has_ended && !child.wait().is_clean();
+}
+
+}  // namespace
+
+MilpAnswer solve_by_cbc(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits) {
+  const auto cannot_hold = [](const ProgrammeRow& row) { return row.terms.empty() && (row.least > 0 || row.most < 0); };
+  if (std::ranges::any_of(programme.rows, cannot_hold)) return {.status = MilpStatus::infeasible};
+  Findings findings(programme, limits.cutoff);
+  const bool has_crashed = crashes(programme, start, limits, findings);
+  if (!start.empty()) findings.take(start);
+  // CBC 2.10.8 crashes over some starts (tests/search/chains): then it has to be better than the start without seeing it.
+  if (has_crashed && !start.empty()) crashes(programme, {}, limits, findings);
+  return std::move(findings).answer();
+}
+
+}  // namespace search

@@ -1,0 +1,230 @@
+#include "search/solve/operators/movement_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <span>
+
+#include "base/check.hpp"
+
+namespace search {
+namespace {
+
+constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
+// A device that sends more messages than this in a round talks to each other one apart: no program moves tensors so, and nor do we. An
+// all-to-all is one transfer.
+constexpr int kMostLaunches = 16;
+constexpr double kHopeless = 1e6;    // seconds
+constexpr double kRounding = 1e-12;  // of a share of a tensor
+constexpr int kMostPowers = 24;      // of four: 256 TiB
+
+double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
+  if (a.sum != b.sum) return 0;
+  double share = 1;
+  for (std::size_t d = 0; d < a.dims && share > 0; ++d)
+    share *= std::max(0.0, std::min(a.end[d], b.end[d]) - std::max(a.begin[d], b.begin[d]));
+  return share;
+}
+
+double whole(const MovementCosts::Box& box) { return in_common(box, box); }
+
+// Of whole boxes, which do not overlap. Partial sums are worth their share: whoever lacks others has to get at least one of them.
+double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const MovementCosts::Box> held, int sums) {
+  double lacking = 0;
+  for (MovementCosts::Box w : wanted) {
+    double has = 0;
+    for (const MovementCosts::Box& h : held) {
+      w.sum = h.sum;  // who has all summands of a box has the box
+      has += in_common(w, h);
+    }
+    const double all = whole(w);
+    lacking += sums == 1 ? std::max(0.0, all - has) : has >= all * sums * (1 - 1e-9) ? 0 : all;
+  }
+  return lacking;
+}
+
+std::uint64_t pair_of(std::uint32_t from, std::uint32_t to) { return (static_cast<std::uint64_t>(from) << 32U) | to; }
+
+sim::Movement scaled(sim::Movement movement, double factor) {
+  for (sim::Round& r : movement.rounds)
+    for (sim::Transfer& t : r) t.bytes = t.bytes * factor;
+  return movement;
+}
+
+// Transfers that the busiest host launches: the messages that its device sends and the collectives that it is part of.
+int most_launches(const sim::Round& round) {
+  std::map<std::uint32_t, int> count;
+  int most = 0;
+  for (const sim::Transfer& t : round) {
+    const bool is_message = t.kind == sim::CollectiveKind::send;
+    for (const base::DeviceId d : std::span(t.group).first(is_message ? 1 : t.group.size())) most = std::max(most, ++count[d.value]);
+  }
+  return most;
+}
+
+}  // namespace
+
+// What may enter a device: over the last links of the routes to it. What may enter a domain: through each NIC that its devices use.
+MovementCosts::MovementCosts(const Problem& problem)
+    : problem_(problem),
+      oracle_(problem.cluster, problem.oracle.config(), 0),
+      launch_(problem.oracle.framework(problem.training).host.collective.value()) {
+  const topology::Cluster& cluster = problem.cluster;
+  const auto count = static_cast<std::size_t>(cluster.device_count());
+  for (std::size_t d = 0; d < count; ++d) {
+    std::set<topology::LinkId> last;
+    for (std::size_t from = 0; from < count; ++from) {
+      const topology::Route route = cluster.route(base::DeviceId(from), base::DeviceId(d));
+      if (!route.links.empty()) last.insert(route.links.back());
+    }
+    double& sum = into_device_.emplace_back(0);
+    for (const topology::LinkId l : last) sum += cluster.link(l).bandwidth.value();
+  }
+  for (int domain = 0; domain < cluster.domains(); ++domain) {
+    std::set<int> nics;
+    double& sum = into_domain_.emplace_back(0);
+    const base::DeviceId outside = cluster.domain_devices(domain == 0 ? cluster.domains() - 1 : 0).front();
+    for (const base::DeviceId d : cluster.domain_devices(domain))
+      for (const int nic : cluster.nics_of(d))
+        if (cluster.domains() > 1 && nics.insert(nic).second)
+          sum += cluster.route_through_nics(outside, d, cluster.nics_of(outside).front(), nic).bandwidth.value();
+  }
+  // Of a message without bytes inside a domain, and between two.
+  const auto latency = [&](base::DeviceId from, base::DeviceId to) {
+    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(0), .group = {from, to}}}).time.value();
+  };
+  const auto first = cluster.domain_devices(0);
+  if (first.size() > 1) latency_inside_ = latency(first[0], first[1]);
+  if (cluster.domains() > 1) latency_between_ = latency(first[0], cluster.domain_devices(1).front());
+}
+
+LayoutNumber MovementCosts::number(const sim::Layout& layout) {
+  std::vector<std::int64_t> key{layout.shape.sum, layout.shape.copy};
+  for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
+  for (const base::DeviceId d : layout.devices) key.push_back(d.value);
+  const auto [pattern, is_new_pattern] = patterns_.try_emplace(std::move(key), static_cast<std::uint32_t>(example_.size()));
+  if (is_new_pattern) {
+    example_.push_back(layout);
+    spreads_.push_back(spread_of(layout));
+  }
+  const double bytes =
+      static_cast<double>(layout.shape.whole().elements()) * pcg::element_bytes(layout.shape.element, problem_.training.precision).value();
+  const auto [at, is_new] = numbers_.try_emplace({pattern->second, bytes}, static_cast<LayoutNumber>(layouts_.size()));
+  if (is_new) layouts_.push_back({pattern->second, bytes});
+  return at->second;
+}
+
+double MovementCosts::seconds(LayoutNumber from, LayoutNumber to) {
+  const Numbered &a = layouts_[from], &b = layouts_[to];
+  BASE_CHECK(a.bytes == b.bytes, "a tensor of {} bytes does not become one of {}", a.bytes, b.bytes);
+  Curve& c = curve(a.pattern, b.pattern);
+  return c.movement.empty() || a.bytes == 0 ? 0 : on_curve(c, a.bytes);
+}
+
+double MovementCosts::on_curve(Curve& c, double bytes) const {
+  const int power = std::clamp(static_cast<int>(std::log2(bytes) / 2), 0, kMostPowers - 1);
+  const double below = std::pow(4.0, power), low = at_power(c, power), high = at_power(c, power + 1);
+  return low + (high - low) * (bytes - below) / (3 * below);
+}
+
+double MovementCosts::seconds(const sim::Movement& movement) const {
+  if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kHopeless;
+  double sum = 0;
+  for (const sim::Round& r : movement.rounds) sum += std::max(oracle_.round(r).time.value(), launch_ * most_launches(r));
+  return sum;
+}
+
+double MovementCosts::all_reduce_seconds(LayoutNumber sums, base::Bytes bytes) {
+  const std::uint32_t pattern = layouts_[sums].pattern;
+  const auto [at, is_new] = sums_.try_emplace(pattern);
+  Curve& c = at->second;
+  if (is_new) {
+    c.at.resize(kMostPowers + 1);
+    sim::Round round;
+    for (std::vector<base::DeviceId>& group : sim::sum_groups(example_[pattern]))
+      round.push_back({.kind = sim::CollectiveKind::all_reduce, .bytes = base::Bytes(kUnit), .group = std::move(group)});
+    if (!round.empty()) c.movement.rounds.push_back(std::move(round));
+  }
+  return c.movement.empty() ? 0 : on_curve(c, bytes.value());
+}
+
+double MovementCosts::at_power(Curve& curve, int power) const {
+  std::optional<double>& known = curve.at[static_cast<std::size_t>(power)];
+  if (!known) known = seconds(scaled(curve.movement, std::pow(4.0, power) / kUnit));
+  return *known;
+}
+
+MovementCosts::Ends MovementCosts::ends(std::uint32_t from, std::uint32_t to) const {
+  Ends e{example_[from], example_[to], 1};
+  for (std::size_t d = 0; d < e.from.shape.dims.size(); ++d) {
+    const int both = std::lcm(e.from.shape.dims[d].degree, e.to.shape.dims[d].degree);
+    e.from.shape.dims[d].size = e.to.shape.dims[d].size = both;
+    e.elements *= both;
+  }
+  return e;
+}
+
+MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to) {
+  const auto [at, is_new] = curves_.try_emplace(pair_of(from, to));
+  if (!is_new) return at->second;
+  const Ends e = ends(from, to);
+  at->second.movement = sim::reshard(e.from, e.to, base::Bytes(kUnit / e.elements), problem_.cluster);
+  at->second.at.resize(kMostPowers + 1);
+  return at->second;
+}
+
+MovementCosts::Spread MovementCosts::spread_of(const sim::Layout& layout) const {
+  const topology::Cluster& cluster = problem_.cluster;
+  std::map<std::uint32_t, std::vector<Box>> on_device;
+  std::map<int, std::vector<Box>> in_domain;
+  const auto add = [](std::vector<Box>& boxes, const Box& box) {
+    if (std::ranges::find(boxes, box) == boxes.end()) boxes.push_back(box);
+  };
+  for (std::size_t s = 0; s < layout.devices.size(); ++s) {
+    const pcg::ShardIndex index = pcg::shard_index(layout.shape, static_cast<int>(s));
+    Box box{index.sum, std::min(index.block.size(), kMostDims), {}, {}};
+    for (std::size_t d = 0; d < box.dims; ++d) {
+      const double degree = layout.shape.dims[d].degree;
+      box.begin[d] = static_cast<double>(index.block[d]) / degree;
+      box.end[d] = static_cast<double>(index.block[d] + 1) / degree;
+    }
+    add(on_device[layout.devices[s].value], box);
+    add(in_domain[cluster.devices()[layout.devices[s].value].domain], box);
+  }
+  Spread spread;
+  for (auto& [device, boxes] : on_device) spread.on_device.emplace_back(device, std::move(boxes));
+  for (auto& [domain, boxes] : in_domain) spread.in_domain.emplace_back(domain, std::move(boxes));
+  return spread;
+}
+
+double MovementCosts::at_least(LayoutNumber from, LayoutNumber to) {
+  const Numbered &a = layouts_[from], &b = layouts_[to];
+  if (a.pattern == b.pattern) return 0;
+  const auto [at, is_new] = bounds_.try_emplace(pair_of(a.pattern, b.pattern));
+  if (is_new) at->second = bound(a.pattern, b.pattern);
+  return a.bytes == 0 ? 0 : at->second.latency + at->second.seconds_per_byte * a.bytes;
+}
+
+MovementCosts::Bound MovementCosts::bound(std::uint32_t from, std::uint32_t to) const {
+  const Spread &held = spreads_[from], &wanted = spreads_[to];
+  const int sums = example_[from].shape.sum;
+  Bound bound;
+  // Both are ascending.
+  const auto look = [&](const auto& have, const auto& want, const std::vector<double>& into, double latency) {
+    auto h = have.begin();
+    for (const auto& [where, boxes] : want) {
+      while (h != have.end() && h->first < where) ++h;
+      const std::span<const Box> there = h != have.end() && h->first == where ? std::span<const Box>(h->second) : std::span<const Box>();
+      const double lacking = share_lacking(boxes, there, sums);
+      if (lacking <= kRounding) continue;
+      bound.latency = latency;
+      bound.seconds_per_byte = std::max(bound.seconds_per_byte, lacking / into[static_cast<std::size_t>(where)]);
+    }
+  };
+  look(held.on_device, wanted.on_device, into_device_, latency_inside_);
+  look(held.in_domain, wanted.in_domain, into_domain_, latency_between_);
+  return bound;
+}
+
+}  // namespace search

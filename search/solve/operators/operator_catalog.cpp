@@ -1,0 +1,285 @@
+#include "search/solve/operators/operator_catalog.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+#include "search/solve/operators/strategy_plan.hpp"
+#include "sim/dataflow/dataflow.hpp"
+#include "sim/dataflow/internal_movement.hpp"
+#include "sim/memory/model_states.hpp"
+#include "sim/pricing/price_list.hpp"
+
+namespace search {
+namespace {
+
+// Whether a tensor that is trained, or has a gradient for another reason, lies behind each node.
+std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
+  std::vector<bool> is(graph.nodes().size(), false);
+  for (const pcg::GraphNodeId n : with_gradient) is[n.value] = true;
+  for (std::size_t n = 0; n < is.size(); ++n) {
+    const pcg::GraphNode& node = graph.nodes()[n];
+    const auto* weight = std::get_if<pcg::Weight>(&node.op);
+    is[n] = is[n] || (weight != nullptr && !weight->frozen) ||
+            std::ranges::any_of(node.inputs, [&](pcg::GraphTensorRef t) { return is[t.node.value]; });
+  }
+  return is;
+}
+
+bool are_alike(const OperatorKind& a, const OperatorKind& b) {
+  return a.node.op == b.node.op && a.node.outputs == b.node.outputs && a.inputs == b.inputs && a.is_weight == b.is_weight &&
+         a.has_gradient == b.has_gradient;
+}
+
+// So many operators of a kind, each between sources of its own: where a gradient is wanted, the source is a weight.
+struct Specimens {
+  pcg::Graph graph;
+  std::vector<std::uint32_t> nodes;
+};
+Specimens specimens_of(const OperatorKind& kind, std::size_t count) {
+  pcg::GraphBuilder builder("specimens");
+  Specimens s;
+  std::uint32_t next = 0;
+  for (std::size_t c = 0; c < count; ++c) {
+    std::vector<pcg::GraphTensorRef> inputs;
+    for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
+      const std::string name = fmt::format("input {} of {}", i, c);
+      if (kind.has_gradient[i]) inputs.push_back(builder.weight(name, kind.inputs[i]));
+      else if (kind.is_weight[i]) inputs.push_back(builder.add_raw(name, pcg::Weight{.shape = kind.inputs[i], .frozen = true}, {}).front());
+      else inputs.push_back(builder.input(name, kind.inputs[i]));
+    }
+    next += static_cast<std::uint32_t>(inputs.size());
+    builder.add_raw(fmt::format("{}", c), kind.node.op, std::move(inputs));
+    s.nodes.push_back(next++);
+  }
+  s.graph = std::move(builder).build();
+  return s;
+}
+
+// The nodes of a PCG that are operators, in the order of the graph that it was made of.
+std::vector<std::uint32_t> operators_of(const pcg::Pcg& pcg) {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t n = 0; n < pcg.nodes().size(); ++n)
+    if (pcg.nodes()[n].parallel_operator() == nullptr) nodes.push_back(n);
+  return nodes;
+}
+
+bool is_plain_cut(const Strategy& s, int devices, int machine) {
+  std::vector<int> cut;
+  for (const int d : s.sharding.degrees)
+    if (d > 1) cut.push_back(d);
+  if (s.sharding.copies > 1 || s.sharding.points() != devices) return false;
+  return cut.size() < 2 || (cut.size() == 2 && cut[1] == machine && s.view.strides[1] == 1);
+}
+
+// On the slowest type of device: its kernels, or its host, if that takes longer.
+double slowest(std::initializer_list<const sim::Price*> prices) {
+  double device = 0, host = 0;
+  std::size_t types = 0;
+  for (const sim::Price* p : prices) types = std::max(types, p->on_type.size());
+  for (std::size_t t = 0; t < types; ++t) {
+    double on_device = 0, on_host = 0;
+    for (const sim::Price* p : prices) {
+      if (p->empty()) continue;
+      on_device += p->on_type[t].device.value();
+      on_host += p->on_type[t].host.value();
+    }
+    device = std::max(device, on_device);
+    host = std::max(host, on_host);
+  }
+  return std::max(device, host);
+}
+
+}  // namespace
+
+bool is_source(const pcg::GraphNode& node) {
+  return std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op);
+}
+
+double seconds_of(const StrategyCost& cost, const Weighing& w) {
+  return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
+         w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) + w.seconds_per_byte * bytes_of(cost, w);
+}
+
+double bytes_of(const StrategyCost& cost, const Weighing& w) {
+  return cost.state_bytes[static_cast<std::size_t>(w.zero)] + w.kept_copies * cost.kept_bytes;
+}
+
+OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut)
+    : problem_(problem), most_cut_(most_cut), machines_are_alike_(problem.cluster.is_alike_everywhere()), movements_(problem) {
+  const topology::Cluster& cluster = problem.cluster;
+  for (const topology::Device& d : cluster.devices())
+    machines_are_alike_ =
+        machines_are_alike_ && kind_of(d) == kind_of(cluster.devices()[0]) && cluster.node_type(d.node) == cluster.node_type(0);
+}
+
+DeviceBlock OperatorCatalog::alike(DeviceBlock b) const { return machines_are_alike_ ? DeviceBlock{b.start % machine_size(), b.size} : b; }
+
+std::vector<KindNumber> OperatorCatalog::kinds_of(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
+  std::vector<KindNumber> of_node(graph.nodes().size(), kSource);
+  const std::vector<bool> has_gradient = nodes_with_gradients(graph, with_gradient);
+  for (std::uint32_t n = 0; n < of_node.size(); ++n) {
+    const pcg::GraphNode& node = graph.nodes()[n];
+    if (is_source(node)) continue;
+    OperatorKind kind{node, graph.input_shapes(pcg::GraphNodeId(n)), {}, {}};
+    for (const pcg::GraphTensorRef t : node.inputs) {
+      kind.is_weight.push_back(std::holds_alternative<pcg::Weight>(graph.node(t.node).op));
+      kind.has_gradient.push_back(has_gradient[t.node.value]);
+    }
+    std::vector<KindNumber>& candidates = by_operator_[node.op.index()];
+    const auto known = std::ranges::find_if(candidates, [&](KindNumber k) { return are_alike(kinds_[k], kind); });
+    if (known != candidates.end()) {
+      of_node[n] = *known;
+      continue;
+    }
+    of_node[n] = static_cast<KindNumber>(kinds_.size());
+    candidates.push_back(of_node[n]);
+    kinds_.push_back(std::move(kind));
+  }
+  return of_node;
+}
+
+std::optional<EdgeKind> OperatorCatalog::edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
+                                                 std::uint32_t input) const {
+  const pcg::GraphTensorRef t = graph.nodes()[node].inputs[input];
+  const KindNumber from = kinds[t.node.value], to = kinds[node];
+  if (from == kSource) return std::nullopt;
+  return EdgeKind{from, static_cast<std::uint32_t>(t.output), to, input, kinds_[to].has_gradient[input]};
+}
+
+const Ways& OperatorCatalog::ways(KindNumber k, DeviceBlock block) {
+  const auto at = ways_.find({k, block});
+  if (at != ways_.end()) return at->second;
+  return ways_.emplace(std::pair(k, block), priced(kinds_[k], block)).first->second;
+}
+
+Strategy OperatorCatalog::strategy(KindNumber k, DeviceBlock block, std::uint32_t way) {
+  const DeviceBlock priced = alike(block);
+  Strategy s = ways(k, priced).strategies[way];
+  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(block.start - priced.start));
+  return s;
+}
+
+bool OperatorCatalog::can_use(KindNumber k, int devices) {
+  const auto [at, is_new] = can_use_.try_emplace({k, devices}, false);
+  if (is_new) {
+    const OperatorKind& kind = kinds_[k];
+    at->second = std::ranges::any_of(strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_),
+                                     [](const Strategy& s) { return s.sharding.copies == 1; });
+  }
+  return at->second;
+}
+
+std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout>& layouts) {
+  std::vector<LayoutNumber> n;
+  for (const sim::Layout& l : layouts) n.push_back(movements_.number(l));
+  return n;
+}
+
+Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
+  std::vector<Strategy> strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
+  const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
+  if (has_weights)
+    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine_size()))
+      strategies.push_back(std::move(s));
+  return priced(kind, std::move(strategies), block.size);
+}
+
+const Ways& OperatorCatalog::plain_ways(KindNumber k, int devices) {
+  const auto [at, is_new] = plain_ways_.try_emplace({k, devices});
+  if (!is_new) return at->second;
+  const OperatorKind& kind = kinds_[k];
+  const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_);
+  std::vector<Strategy> plain;
+  std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
+  if (plain.empty()) plain = all;
+  return at->second = priced(kind, std::move(plain), devices);
+}
+
+double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const StrategyCost& c : plain_ways(k, devices).costs) least = std::min(least, seconds_of(c, weighing));
+  return least;
+}
+
+double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
+  const Ways& ways = plain_ways(k, devices);
+  const auto by_samples = [&](const Strategy& s) { return !s.sharding.degrees.empty() && s.sharding.degrees[0] == devices; };
+  const auto at = std::ranges::find_if(ways.strategies, by_samples);
+  if (at != ways.strategies.end()) return ways.costs[static_cast<std::size_t>(at - ways.strategies.begin())].kernels;
+  return std::ranges::max(ways.costs, {}, &StrategyCost::kernels).kernels;
+}
+
+int OperatorCatalog::machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }
+
+// One plan, in which every strategy has a specimen.
+Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
+  Ways ways{.strategies = std::move(strategies)};
+  for (const Strategy& s : ways.strategies) ways.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
+  const Specimens specimens = specimens_of(kind, ways.strategies.size());
+  std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
+  for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];
+  const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, choice);
+  const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
+  const sim::FlowGraph flow = sim::flow_graph(plan);
+  const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
+  sim::PriceList prices(plan, flow, problem_.cluster, framework);
+  const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, framework);
+  for (const std::uint32_t specimen : specimens.nodes) {
+    const std::uint32_t n = nodes[specimen];
+    const sim::NodeLayouts& layouts = flow.layouts[n];
+    StrategyCost& cost = ways.costs.emplace_back();
+    cost.kernels = slowest({&prices.forward(n), &prices.input_gradient(n), &prices.weight_gradient(n)});
+    const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
+    cost.forward = slowest({&prices.forward(n)});
+    cost.buffering = slowest({&prices.gradient_buffer(n)});
+    for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
+      for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
+      for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);
+      if (side == &inside.forward) cost.forward += cost.inside;
+    }
+    for (const pcg::TensorShape& output : plan.pcg.shard_outputs(pcg::NodeId(n)))
+      cost.kept_bytes += static_cast<double>(output.elements()) * pcg::element_bytes(output.element, plan.training.precision).value();
+    double parameters = 0;
+    for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
+      if (!kind.is_weight[i]) continue;
+      const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
+      const double shared = elements / layouts.inputs[i].shape.copy;
+      if (!kind.has_gradient[i]) {
+        for (std::size_t zero = 0; zero < 4; ++zero) cost.state_bytes[zero] += (zero < 3 ? elements : shared) * state.weight;
+        continue;
+      }
+      parameters += elements;
+      cost.state_bytes[0] += elements * (state.weight + state.gradient + state.between_updates());
+      cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.between_updates();
+      cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.between_updates());
+      cost.state_bytes[3] += shared * (state.weight + state.gradient + state.between_updates());
+      cost.synchronisation +=
+          movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
+    }
+    if (parameters > 0) cost.update = slowest({&prices.optimizer(problem_.training.optimizer, parameters)});
+    ways.layouts.push_back(
+        {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
+  }
+  return ways;
+}
+
+double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.at_least(from.outputs[edge.output], to.inputs[edge.input]);
+  return edge.has_gradient ? forward + movements_.at_least(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
+}
+
+double OperatorCatalog::hand_over_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.at_least(from.outputs[0], to.outputs[0]);
+  const bool has_gradient = std::ranges::find(kinds_[k].has_gradient, true) != kinds_[k].has_gradient.end();
+  return has_gradient ? forward + movements_.at_least(to.output_gradients[0], from.output_gradients[0]) : forward;
+}
+
+double OperatorCatalog::movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+  const double forward = movements_.seconds(from.outputs[edge.output], to.inputs[edge.input]);
+  return edge.has_gradient ? forward + movements_.seconds(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
+}
+
+}  // namespace search

@@ -1,0 +1,107 @@
+#include "search/solve/operators/shortlists.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace search {
+
+const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
+  const auto [at, is_new] = lists_.try_emplace({kind, block});
+  Shortlist& list = at->second;
+  if (!is_new) return list;
+  const Ways& ways = catalog_.ways(kind, block);
+  for (std::uint32_t w = 0; w < ways.costs.size(); ++w)
+    if (is_allowed(kind, ways.strategies[w]) &&
+        (!cuts_.only_largest || cuts_largest(kind, ways.strategies, ways.strategies[w], block.size)))
+      list.ways.push_back(w);
+  if (list.ways.empty()) {
+    list.ways.resize(ways.costs.size());
+    std::iota(list.ways.begin(), list.ways.end(), 0);
+  }
+  std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
+  const std::size_t kept = std::min(list.ways.size(), most_);
+  const std::vector<bool> is_lean = lean(ways, list.ways);
+  std::size_t place = 0;
+  std::erase_if(list.ways, [&](std::uint32_t w) { return place++ >= kept && !ways.is_plain[w] && !is_lean[w]; });
+  for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
+  return list;
+}
+
+// By way; none where they are not asked for.
+std::vector<bool> Shortlists::lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const {
+  std::vector<bool> is_lean(ways.costs.size(), false);
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t w : cheapest_first) {
+    const double bytes = bytes_of(ways.costs[w], weighing_);
+    if (!has_lean_ || bytes >= least) continue;
+    least = bytes;
+    is_lean[w] = true;
+  }
+  return is_lean;
+}
+
+bool Shortlists::is_allowed(const pcg::Loop& loop) const {
+  if (loop.cut == pcg::Cut::sum) return cuts_.reduction;
+  if (loop.name == "b") return cuts_.samples;
+  return loop.name == "heads" ? cuts_.heads : cuts_.features;
+}
+
+bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
+  const std::vector<int>& degrees = s.sharding.degrees;
+  if (std::ranges::count_if(degrees, [](int d) { return d > 1; }) > most_cut_) return false;
+  if (cuts_.all()) return true;
+  const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
+  for (std::size_t l = 0; l < degrees.size(); ++l)
+    if (degrees[l] > 1 && !is_allowed(loops[l])) return false;
+  return true;
+}
+
+bool Shortlists::cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const {
+  const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
+  // Of the one loop that all devices share out; 0: there is none.
+  const auto iterations = [&](const Strategy& t) {
+    const auto cut = std::ranges::find(t.sharding.degrees, devices);
+    return cut == t.sharding.degrees.end() ? std::int64_t{0} : loops[static_cast<std::size_t>(cut - t.sharding.degrees.begin())].size;
+  };
+  const std::int64_t mine = iterations(s);
+  return mine > 0 && std::ranges::none_of(all, [&](const Strategy& t) { return iterations(t) > mine; });
+}
+
+EdgeCosts& Shortlists::edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to) {
+  const auto [at, is_new] = edges_.try_emplace({kind, from, to});
+  EdgeCosts& edge = at->second;
+  if (!is_new) return edge;
+  const Shortlist &rows = of(kind.from, from), &columns = of(kind.to, to);
+  const Ways &a = catalog_.ways(kind.from, from), &b = catalog_.ways(kind.to, to);
+  edge = {kind, from, to, static_cast<std::uint32_t>(edges_.size() - 1), nullptr, {}};
+  edge.costs = std::make_shared<PairCosts>(PairCosts{rows.ways.size(), columns.ways.size(), {}});
+  for (const std::uint32_t row : rows.ways)
+    for (const std::uint32_t column : columns.ways)
+      edge.costs->seconds.push_back(catalog_.movement_at_least(kind, a.layouts[row], b.layouts[column]));
+  edge.is_known.assign(edge.costs->seconds.size(), false);
+  return edge;
+}
+
+bool Shortlists::find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+  const std::size_t at = row * edge.costs->columns + column;
+  if (edge.is_known[at]) return false;
+  const Ways &a = catalog_.ways(edge.kind.from, edge.from), &b = catalog_.ways(edge.kind.to, edge.to);
+  const double seconds =
+      catalog_.movement(edge.kind, a.layouts[of(edge.kind.from, edge.from).ways[row]], b.layouts[of(edge.kind.to, edge.to).ways[column]]);
+  edge.costs->seconds[at] = std::max(edge.costs->seconds[at], seconds);
+  edge.is_known[at] = true;
+  return true;
+}
+
+bool Shortlists::find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+  if (!find_out(edge, row, column)) return false;
+  const double seconds = edge.costs->at(row, column);
+  for (std::uint32_t r = 0; r < edge.costs->rows; ++r)
+    if (edge.costs->at(r, column) < seconds) find_out(edge, r, column);
+  for (std::uint32_t c = 0; c < edge.costs->columns; ++c)
+    if (edge.costs->at(row, c) < seconds) find_out(edge, row, c);
+  return true;
+}
+
+}  // namespace search

@@ -1,0 +1,79 @@
+#pragma once
+// The ways of running operators that a search looks at under one weighing, and what moves between them.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "search/solve/operators/elimination.hpp"
+#include "search/solve/operators/operator_catalog.hpp"
+
+namespace search {
+
+// The dimensions of parallelism: what operators may be cut along.
+struct Cuts {
+  bool samples = true;        // data parallelism
+  bool features = true;       // all that the others are not: output features, positions, experts, ...
+  bool reduction = true;      // what a product sums over: partial sums
+  bool heads = true;          // of attention
+  bool only_largest = false;  // the loop with the most iterations of those that can be shared out among all devices, and no other
+  [[nodiscard]] bool all() const { return samples && features && reduction && heads && !only_largest; }
+};
+
+// Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
+struct Shortlist {
+  std::vector<std::uint32_t> ways;
+  std::vector<double> seconds;  // of each
+};
+
+// Movements between the ways on two shortlists: those that were asked about, and bounds of the others.
+struct EdgeCosts {
+  EdgeKind kind;
+  DeviceBlock from, to;
+  std::uint32_t number = 0;  // of all edges that were asked for
+  std::shared_ptr<PairCosts> costs;
+  std::vector<bool> is_known;
+};
+
+// Movements count with a bound of their time until they are part of a cheapest answer, so that few have to be asked about.
+class Shortlists {
+ public:
+  // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
+  // says, all are. `has_lean`: ways that take less memory than all cheaper ones are listed, too.
+  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
+             bool has_lean = false)
+      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts), has_lean_(has_lean) {}
+  static constexpr int kAnyCuts = 1000;
+
+  [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
+  // Cost: O(entries) bounds, once.
+  [[nodiscard]] EdgeCosts& edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to);
+  // Finds out what the movement costs, and those besides that would seem quicker in its place: the next answer would want them.
+  // Returns: whether it was not known before.
+  bool find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+  [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
+
+ private:
+  [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
+  [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
+  [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
+  [[nodiscard]] std::vector<bool> lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const;
+  bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+
+  OperatorCatalog& catalog_;
+  Weighing weighing_;
+  std::size_t most_;
+  int most_cut_;
+  Cuts cuts_;
+  bool has_lean_;
+  std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
+  struct EdgeKey {
+    EdgeKind kind;
+    DeviceBlock from, to;
+    auto operator<=>(const EdgeKey&) const = default;
+  };
+  std::map<EdgeKey, EdgeCosts> edges_;
+};
+
+}  // namespace search

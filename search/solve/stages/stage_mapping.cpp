@@ -1,0 +1,115 @@
+#include "search/solve/stages/stage_mapping.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace search {
+
+StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine,
+                           bool hand_overs_count)
+    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine), hand_overs_count_(hand_overs_count) {}
+
+const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock block) {
+  const auto [at, is_new] = costs_.try_emplace({&part, catalog_.alike(block)});
+  if (is_new) at->second = mapping_.costs(part, block);
+  return at->second;
+}
+
+// From the block before, of the same size where there are as many devices.
+const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock block) {
+  DeviceBlock from{std::max(0, block.start - block.size), std::min(block.start, block.size)};
+  if (catalog_.machines_are_alike()) {
+    const int shift = from.start / machine_ * machine_;
+    from.start -= shift;
+    block.start -= shift;
+  }
+  const auto [at, is_new] = arrivals_.try_emplace({kind, block});
+  if (!is_new) return at->second;
+  const Ways &senders = catalog_.ways(kind, from), &receivers = catalog_.ways(kind, block);
+  for (const std::uint32_t r : mapping_.shortlist(kind, block).ways) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t s : mapping_.shortlist(kind, from).ways)
+      least = std::min(least, catalog_.hand_over_at_least(kind, senders.layouts[s], receivers.layouts[r]));
+    at->second.push_back(least);
+  }
+  return at->second;
+}
+
+std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock block) {
+  const Mapping::Part& part = *parts_[begin];
+  if (!part.first) return {0.0};
+  const KindNumber kind = part.tree.kinds[*part.first];
+  if (!hand_overs_count_) return std::vector<double>(mapping_.shortlist(kind, block).ways.size(), 0.0);
+  return arrival(kind, block);
+}
+
+StageMapping::Step StageMapping::step(const std::vector<double>& before, const BranchCosts& costs) {
+  Step s{std::vector<double>(costs.columns, std::numeric_limits<double>::infinity()), std::vector<std::uint32_t>(costs.columns, 0)};
+  for (std::uint32_t r = 0; r < costs.rows; ++r)
+    for (std::size_t c = 0; c < costs.columns; ++c) {
+      const double sum = before[r] + costs.at(r, c);
+      if (sum >= s.seconds[c]) continue;
+      s.seconds[c] = sum;
+      s.came_from[c] = r;
+    }
+  return s;
+}
+
+double StageMapping::seconds(const StageRun& run) {
+  const DeviceBlock alike = catalog_.alike(run.block);
+  const auto [at, is_new] = seconds_[alike].try_emplace(run.begin);
+  if (is_new) {
+    const auto longer = [&](const std::vector<double>& before, std::size_t p) {
+      Beginning b{step(before, costs(*parts_[p], run.block)).seconds};
+      b.least = *std::ranges::min_element(b.before);
+      return b;
+    };
+    std::map<const Mapping::Part*, Beginning>* known = &beginnings_[alike];
+    const std::vector<double> nothing = before_first(run.begin, run.block);
+    const std::vector<double>* before = &nothing;
+    for (std::size_t p = run.begin; p < parts_.size(); ++p) {
+      auto next = known->find(parts_[p]);
+      if (next == known->end()) next = known->emplace(parts_[p], longer(*before, p)).first;
+      at->second.push_back(next->second.least);
+      before = &next->second.before;
+      known = &next->second.longer;
+    }
+  }
+  return at->second[run.end - run.begin - 1];
+}
+
+std::vector<std::vector<Placed>> StageMapping::place(const StageRun& run) {
+  std::vector<Step> steps{{before_first(run.begin, run.block), {}}};
+  for (std::size_t p = run.begin; p < run.end; ++p) steps.push_back(step(steps.back().seconds, costs(*parts_[p], run.block)));
+  auto last = static_cast<std::uint32_t>(std::ranges::min_element(steps.back().seconds) - steps.back().seconds.begin());
+  std::vector<std::vector<Placed>> placed(run.end - run.begin);
+  for (std::size_t p = placed.size(); p-- > 0;) {
+    const std::uint32_t first = steps[p + 1].came_from[last];
+    placed[p] = mapping_.place(*parts_[run.begin + p], run.block, first, last);
+    last = first;
+  }
+  return placed;
+}
+
+bool StageMapping::find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed) {
+  bool is_new = false;
+  for (std::size_t p = 0; p < placed.size(); ++p) is_new = mapping_.find_out(*parts_[run.begin + p], placed[p]) || is_new;
+  if (is_new) forget(run.block);
+  return is_new;
+}
+
+// What runs on this block. Where branches run side by side, other blocks have parts like it.
+void StageMapping::forget(DeviceBlock block) {
+  if (mapping_.runs_side_by_side()) {
+    costs_.clear();
+    beginnings_.clear();
+    seconds_.clear();
+    return;
+  }
+  const DeviceBlock alike = catalog_.alike(block);
+  std::erase_if(costs_, [&](const auto& known) { return known.first.second == alike; });
+  beginnings_.erase(alike);
+  seconds_.erase(alike);
+}
+
+}  // namespace search

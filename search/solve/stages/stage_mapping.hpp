@@ -1,0 +1,59 @@
+#pragma once
+// What runs of a chain's parts cost as stages of a pipeline, wherever each operator runs best on the stage's block.
+
+#include <map>
+#include <vector>
+
+#include "search/solve/mapping/mapping.hpp"
+#include "search/solve/stages/stage_cuts.hpp"
+
+namespace search {
+
+// A stage begins with what the operator that ends the stage before has made. It may want that in any of the ways in which the operator
+// could have run on the stage's own block; to bring it there costs what it costs from the best way on the devices before, and back.
+class StageMapping {
+ public:
+  // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
+  // Where `hand_overs_count` is false, what a stage is handed comes to it in no time, as in Alpa's programme (OSDI'22, section 7).
+  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool hand_overs_count);
+
+  // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
+  // for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike, and block.
+  [[nodiscard]] double seconds(const StageRun& run);
+  // Seconds until what a stage that begins with this part is handed is there, by the shortlist of the operator that ends the part before.
+  [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
+  // By part of the run, and operator.
+  [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
+  // Asks about the movements between placed operators of the run. Returns: whether any was not known before; costs are others then.
+  bool find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
+
+ private:
+  [[nodiscard]] const BranchCosts& costs(const Mapping::Part& part, DeviceBlock block);
+  [[nodiscard]] const std::vector<double>& arrival(KindNumber kind, DeviceBlock block);
+  // Seconds up to each choice of the last operator of a run, and the choices of the operator before it.
+  struct Step {
+    std::vector<double> seconds;
+    std::vector<std::uint32_t> came_from;
+  };
+  [[nodiscard]] static Step step(const std::vector<double>& before, const BranchCosts& costs);
+  // A run that begins with parts like these, and those that are longer by one. Layers repeat: runs from many parts have a beginning in
+  // common.
+  struct Beginning {
+    std::vector<double> before;  // seconds up to each choice of its last operator
+    double least = 0;
+    std::map<const Mapping::Part*, Beginning> longer{};
+  };
+  void forget(DeviceBlock block);
+
+  Mapping& mapping_;
+  OperatorCatalog& catalog_;
+  std::vector<const Mapping::Part*> parts_;
+  int machine_;
+  bool hand_overs_count_;
+  std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;    // by alike block
+  std::map<DeviceBlock, std::map<const Mapping::Part*, Beginning>> beginnings_;  // by alike block and first part
+  std::map<DeviceBlock, std::map<std::size_t, std::vector<double>>> seconds_;    // by alike block and begin: up to each end
+  std::map<std::pair<KindNumber, DeviceBlock>, std::vector<double>> arrivals_;   // by block
+};
+
+}  // namespace search

@@ -1,0 +1,57 @@
+#pragma once
+// Stages of a pipeline that would not fit with the ways that are the cheapest anyhow: the cheapest ways of their operators within the
+// memory of their devices, which Alpa's integer programme has as a constraint (OSDI'22, section 4.2). Where stages are cut stays as it is.
+
+#include <functional>
+#include <vector>
+
+#include "search/solve/mapping/mapping.hpp"
+#include "search/solve/memory_constrained/limited_operators.hpp"
+#include "search/solve/stages/stage_cuts.hpp"
+#include "search/solve/stages/stage_mapping.hpp"
+
+namespace search {
+
+// Ways of a stage's operators, by part and operator of the part; the one that ends the part before stands in both, and counts there.
+using StageWays = std::vector<std::vector<std::uint32_t>>;
+
+struct FittingStages {
+  std::vector<StageWays> ways;  // by stage
+  std::vector<double> seconds;  // of a micro-batch, by stage
+  bool are_proved = true;       // no other ways of these stages that fit are cheaper
+};
+
+class StageMemory {
+ public:
+  struct Config {
+    Weighing weighing;  // without a price
+    int micro_batches = 1;
+    std::size_t most_strategies = 24;
+    int most_cut = 2;
+    Cuts cuts;
+    bool hand_overs_count = true;
+  };
+  // All outlive the object, whose parts are those of StageMapping. `mapping`: for its cluster and shapes.
+  StageMemory(const topology::Cluster& cluster, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
+              const Config& config);
+
+  // Bytes that a plan of these ways leaves on the devices of each stage, where they are fewest; negative: it does not fit.
+  using Room = std::function<std::vector<double>(const std::vector<StageWays>&)>;
+  // From these ways on, which may fit or not. nullopt: none that fit were found in time. Cost: that of cheapest_within() for each stage and
+  // limit that is tried, four at most; and of `room` for each round.
+  [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageWays> ways, const Room& room,
+                                                 const Budget& budget);
+
+ private:
+  struct Stage;
+  [[nodiscard]] Stage stage_of(const StageRun& run, std::size_t behind);
+
+  OperatorCatalog& catalog_;
+  std::vector<const Mapping::Part*> parts_;
+  Config config_;
+  Shortlists lists_;
+  Mapping mapping_;
+  StageMapping hand_overs_;
+};
+
+}  // namespace search

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""points.py COLLECT.json CLUSTER GROUP [--autocast]: prints the iterations of a collector's file as points (docs/formats.md, "Points"),
+which `foreshard validate` holds forecasts against. CLUSTER: a preset whose GPUs were measured; GROUP: what names of groups begin with.
+Iterations under autocast are left out, since no scenario can say it: with --autocast they alone are printed, as if they were half precision
+throughout.
+
+What models.py runs otherwise than the framework profile `pytorch` says stands in a point's settings."""
+
+import csv
+import json
+import sys
+
+COLUMNS = ("id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidden", "heads", "kv_heads", "ffn", "gated", "rms_norm", "rope", "biases",
+           "tied_embeddings", "seq", "vocab", "attention", "tp", "pp", "dp", "micro_batch", "global_batch", "recompute", "sharding", "precision", "optimizer",
+           "framework", "settings", "measured_s", "measured_peak_bytes", "measured_reserved_bytes", "source")
+SEQUENCE = {"bert-large": 512, "gpt3-350m": 1024}
+FRAMEWORK = "training.framework."
+
+# Bytes per score of unfused attention under autocast, as models.py writes it, without its dropout in half precision. Forward: scaling (4), to
+# fp32 (6), softmax (8), dropout in fp32 where half precision was counted (4), back (6); of causal attention the mask, a copy and a fill (9).
+# Backward: to fp32 (6), dropout (4 more), softmax, whose product with its output is a kernel of its own (24), back (6), scaling (4), the mask (9).
+SCORES = {"bert-large": (28, 44), "gpt3-350m": (37, 53)}
+
+
+# Shares of the peak that FlashAttention-2 reaches on Hopper, of each pass: profiles/tables/h200/operations.csv, medians over causal attentions of
+# more than 1e11 FLOPs. What a profile has is cuDNN's.
+FLASH_ATTENTION_2 = ({"h100": 0.28, "h200": 0.28, "h800": 0.28}, {"h100": 0.25, "h200": 0.25, "h800": 0.25})
+
+
+def unfused(model):
+    forward, backward = SCORES[model]
+    # No count of heads is a multiple of 999, so that these passes run always.
+    return {FRAMEWORK + "fallback_softmax": {"heads": 999, "keys": 1, "forward_kernels": 5, "backward_kernels": 6, "forward_bytes": f"{forward} B",
+                                             "backward_bytes": f"{backward} B"}}
+
+
+def of_network(entry, group):
+    """A model of the name of a builtin; None: no builtin is like it."""
+    model, attention, precision = entry["model"], entry["attention"], entry["precision"]
+    if attention == "flash":
+        return None  # the builtins' attention is unfused
+    kind = "unfused" if attention else "networks"
+    name = "-".join(x for x in (model, attention, precision, str(entry["batch"])) if x)
+    settings = unfused(model) if attention and precision == "bf16" else {}
+    return {"id": f"{group}-{name}", "group": f"{group}-{kind}-{precision}", "model": model, "seq": SEQUENCE.get(model, 1), "precision": precision}, settings
+
+
+def of_decoder(entry, group):
+    t = entry["transformer"]
+    ways = [w for w in ("compiled", "recompute", "sharded") if entry[w]]
+    row = {"id": f"{group}-{entry['model']}-l{t['layers']}-{'-'.join([*ways, entry['attention']])}-b{entry['batch']}", "group": "-".join([group, "decoders", *(w for w in ways if w != "recompute"), *([entry["attention"]] if entry["attention"] != "flash" else [])]), "layers": t["layers"],
+           "hidden": t["hidden"], "heads": t["heads"], "kv_heads": t["kv_heads"], "ffn": t["ffn"], "seq": t["sequence"], "vocab": t["vocabulary"], "attention": "flash",
+           "recompute": "full" if entry["recompute"] else "none", "sharding": "zero3" if entry["sharded"] else "none", "precision": entry["precision"]}
+    for key in ("gated", "rms_norm", "rope", "biases", "tied_embeddings"):
+        row[key] = int(t[key])
+    # The optimizer is fused. PyTorch's RMS norm is one kernel since 2.9.
+    settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_passing": "0 B"}
+    if t["rms_norm"]:
+        settings |= {FRAMEWORK + "rms_norm": {"forward_bytes": "0 B", "backward_bytes": "0 B"}, FRAMEWORK + "memory.rms_norm": "0 B"}
+    if entry["attention"] == "flash":
+        settings |= {FRAMEWORK + "attention": FLASH_ATTENTION_2[0], FRAMEWORK + "attention_gradient": FLASH_ATTENTION_2[1]}
+    if entry["compiled"]:
+        settings[FRAMEWORK + "compiled"] = True
+    if entry["sharded"]:
+        # FSDP2 over one GPU: its whole shard is cast (6), copied into the buffer (4) and gathered by a copy (4); gradients go to fp32 (6).
+        settings[FRAMEWORK + "unit_copies"] = {"gathered_bytes": "14 B", "reduced_bytes": "6 B"}
+    return row, settings
+
+
+def is_autocast(entry):
+    return entry["precision"] == "bf16" and not entry.get("sharded", False)
+
+
+def points(measured, cluster, group, autocast=False):
+    device = measured["device"]["name"]
+    taken = f"one {device}, PyTorch {measured['environment'].get('torch', '?')}, {measured['environment'].get('date', '')[:10]}"
+    for list_name, convert in (("iterations", of_network), ("decoders", of_decoder)):
+        for entry in measured.get(list_name, []):
+            said = convert(entry, group)
+            if said is None or is_autocast(entry) != autocast:
+                continue
+            row, settings = said
+            yield {"cluster": cluster, "nodes": 1, "n_gpus": 1, "tp": 1, "pp": 1, "dp": 1, "micro_batch": entry["batch"], "global_batch": entry["batch"], "optimizer": "adam",
+                   "framework": "pytorch", "settings": json.dumps(settings) if settings else "", "measured_s": f"{entry['seconds']:.6g}",
+                   "measured_peak_bytes": entry["peak_bytes"], "measured_reserved_bytes": entry["reserved_bytes"], "source": f"tools/collector/iterations.py, {taken}"} | row
+
+
+def main(arguments):
+    autocast = arguments[3:] == ["--autocast"]
+    if len(arguments) != 3 and not autocast:
+        print(__doc__, file=sys.stderr)
+        return 2
+    file, cluster, group = arguments[:3]
+    try:
+        with open(file, encoding="utf-8") as f:
+            measured = json.load(f)
+        rows = list(points(measured, cluster, group, autocast))
+    except (OSError, ValueError, KeyError) as e:
+        print(f"points.py: {file}: {e}", file=sys.stderr)
+        return 2
+    out = csv.DictWriter(sys.stdout, COLUMNS, restval="", lineterminator="\n")
+    out.writeheader()
+    out.writerows(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
