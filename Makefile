@@ -16,7 +16,7 @@ PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-d
 PACKAGES += $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
 # Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := doctest-dev librapidcheck-dev chromium
+TEST_PACKAGES := git doctest-dev librapidcheck-dev chromium
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 

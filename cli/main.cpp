@@ -24,7 +24,7 @@ namespace {
 int parse_and_act(int argc, char** argv) {
   CLI::App app("How long one training iteration takes on a cluster that you describe, how to parallelise it best, and what if.");
   app.name("foreshard");
-  app.set_version_flag("--version", FORESHARD_VERSION);
+  app.set_version_flag("--version", cli::version_text());
   app.require_subcommand(1);
   cli::Action action;
   cli::add_run(app, action);

@@ -22,7 +22,7 @@ void add_help_commands(CLI::App& app, Action& action) {
   CLI::App* man = app.add_subcommand("man", "Print the manual page: foreshard man | man -l -");
   man->callback([&app, &action] {
     action = [&app] {
-      write_text("-", man_page(app, FORESHARD_VERSION));
+      write_text("-", man_page(app, program_version()));
       return static_cast<int>(kAnswered);
     };
   });
