@@ -18,8 +18,9 @@ install(FILES ${made}/foreshard.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-c
 install(FILES ${made}/_foreshard DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY scenarios/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/scenarios FILES_MATCHING PATTERN "*.yaml" PATTERN "*.json"
-        PATTERN "*-topo.txt" PATTERN "accuracy" EXCLUDE PATTERN "question" EXCLUDE)
+file(GLOB questions CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.yaml)
+install(FILES ${questions} DESTINATION ${CMAKE_INSTALL_DOCDIR}/scenarios)
+install(DIRECTORY scenarios/files DESTINATION ${CMAKE_INSTALL_DOCDIR}/scenarios)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "Foreshard")
