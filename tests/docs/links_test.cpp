@@ -1,4 +1,4 @@
-// Links between our own documents lead somewhere.
+// Links between our own documents lead somewhere, and sources that they name are there.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> documents() {
-  std::vector<fs::path> all{fs::path(SOURCE_DIRECTORY) / "README.md"};
+  std::vector<fs::path> all;
+  for (const char* const name : {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}) all.push_back(fs::path(SOURCE_DIRECTORY) / name);
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_DIRECTORY) / "docs"))
     if (entry.path().extension() == ".md") all.push_back(entry.path());
   std::ranges::sort(all);
@@ -63,4 +64,22 @@ TEST_CASE("every relative link leads to a file, and to a heading of it where it 
         CHECK_MESSAGE(has_heading(test::text_of(target), anchor.substr(1)), document.string() << ": " << it->str());
     }
   }
+}
+
+// Paths in code, such as `sim/oracle.hpp`, `search/rules`, `search/planners/fsdp/fsdp.{hpp,cpp}`. Capitals stand for names to be given.
+TEST_CASE("every path that says how the tree is built is in the tree") {
+  static const std::regex path("`([a-z_.]+/[a-z0-9_./-]*?)(\\.\\{hpp,cpp\\})?`");
+  std::size_t found = 0;
+  for (const char* const document : {"README.md", "CONTRIBUTING.md", "docs/architecture.md"}) {
+    const std::string text = test::text_of(fs::path(SOURCE_DIRECTORY) / document);
+    for (std::sregex_iterator it(text.begin(), text.end(), path), end; it != end; ++it) {
+      const std::string file = (fs::path(SOURCE_DIRECTORY) / (*it)[1].str()).string();
+      const bool is_pair = (*it)[2].matched;
+      const bool built = (*it)[1].str().starts_with("build/");
+      CHECK_MESSAGE((built || (is_pair ? fs::exists(file + ".hpp") && fs::exists(file + ".cpp") : fs::exists(file))),
+                    document << ": " << it->str());
+      ++found;
+    }
+  }
+  CHECK(found > 100);
 }
