@@ -1,4 +1,4 @@
-// The README's examples are run, so that they stay true.
+// The README's example and the how-tos' rule are run, so that they stay true.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 constexpr std::ptrdiff_t kMostLines = 40;  // a longer first example would be the interface's fault
 
 // What stands between a fence and its end, from the first place after `after` on.
-std::string block(const std::string& fence, const std::string& after) {
-  const std::string readme = test::text_of(fs::path(SOURCE_DIRECTORY) / "README.md");
-  const std::size_t from = readme.find(fence, readme.find(after));
+std::string block(const std::string& document, const std::string& fence, const std::string& after) {
+  const std::string text = test::text_of(fs::path(SOURCE_DIRECTORY) / document);
+  const std::size_t from = text.find(fence, text.find(after));
   REQUIRE(from != std::string::npos);
-  const std::size_t begin = from + fence.size(), end = readme.find("```", begin);
+  const std::size_t begin = from + fence.size(), end = text.find("```", begin);
   REQUIRE(end != std::string::npos);
-  return readme.substr(begin, end - begin);
+  return text.substr(begin, end - begin);
 }
 
 struct Folder {
@@ -38,7 +38,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("the README's example is short, and the program answers it") {
-  const std::string scenario = block("```yaml\n", "## Ask a question");
+  const std::string scenario = block("README.md", "```yaml\n", "## Ask a question");
   CHECK(std::ranges::count(scenario, '\n') < kMostLines);
 
   const Folder folder;
@@ -57,9 +57,9 @@ TEST_CASE("the README's example is short, and the program answers it") {
   }
 }
 
-TEST_CASE("the README's own rule is proved and shown as printed there, but for the time") {
+TEST_CASE("the how-tos' own rule is proved and shown as printed there, but for the time") {
   const Folder folder;
-  std::ofstream(folder.path / "mine.yaml") << block("```yaml\n", "## Substitutions");
+  std::ofstream(folder.path / "mine.yaml") << block("docs/how-to.md", "```yaml\n", "## Prove a rule of our own");
   const std::string command = std::string(FORESHARD_PROGRAM) + " rules show " + (folder.path / "mine.yaml").string() + " inner > " +
                               (folder.path / "shown.txt").string();
   const int status = std::system(command.c_str());
@@ -67,5 +67,5 @@ TEST_CASE("the README's own rule is proved and shown as printed there, but for t
   CHECK(WEXITSTATUS(status) == 0);
   const std::regex time("proved in [0-9.]+ ms");
   CHECK(std::regex_replace(test::text_of(folder.path / "shown.txt"), time, "") ==
-        std::regex_replace(block("```\n", "proves it, and says"), time, ""));
+        std::regex_replace(block("docs/how-to.md", "```\n", "proves it, and says"), time, ""));
 }
