@@ -6,7 +6,7 @@
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
-# make rules   generates and proves the substitutions that ship (search/rules/rule_files/at_hand.txt) anew
+# make rules   generates and proves the substitutions that ship (search/rules/rule_files/builtin_rules.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
@@ -85,7 +85,7 @@ wheel: build
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build
-	build/foreshard rules generate --write-at-hand search/rules/rule_files/at_hand.txt
+	build/foreshard rules generate --write-builtin search/rules/rule_files/builtin_rules.txt
 	cmake --build build -j $(JOBS)
 
 clean:

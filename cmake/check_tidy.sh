@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails with clang-tidy's findings in our sources (.clang-tidy says which checks). Reads the batches that a configured build directory compiles, so
-# that headers are read once for many sources. The rules at hand are one literal of 0.7 MB: longer than the standard asks of a compiler, not than ours take.
+# that headers are read once for many sources. The built-in rules are one literal of 0.7 MB: longer than the standard asks of a compiler, not than ours take.
 # Usage: cmake/check_tidy.sh BUILD_DIRECTORY [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -88,11 +88,11 @@ std::set<std::string> read_generations(const base::Yaml& node, const std::string
   return generations;
 }
 
-ScoresApart read_scores_apart(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+UnfusedScores read_unfused_scores(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   constexpr double kMost = 100;
   base::MapReader map(node, path, sink);
-  const ScoresApart s{map.number("forward", 0, kMost).value_or(0), map.number("backward", 0, kMost).value_or(0),
-                      map.number("masked", 0, kMost).value_or(0)};
+  const UnfusedScores s{map.number("forward", 0, kMost).value_or(0), map.number("backward", 0, kMost).value_or(0),
+                        map.number("masked", 0, kMost).value_or(0)};
   for (const char* key : {"forward", "backward"}) map.require(key);
   map.finish();
   return s;
@@ -127,9 +127,9 @@ UnitCopies read_unit_copies(const base::Yaml& node, const std::string& path, bas
   return c;
 }
 
-MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+MemoryBehaviour read_memory(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(node, path, sink);
-  MemoryHabits m;
+  MemoryBehaviour m;
   const auto bytes = [&map](const char* key) {
     const std::optional<base::Bytes> b = map.bytes(key);
     if (b && b->value() < 0) map.complain(key, "cannot be negative");
@@ -137,8 +137,8 @@ MemoryHabits read_memory(const base::Yaml& node, const std::string& path, base::
   };
   const auto count = [&map](const char* key) { return static_cast<int>(map.integer(key, 0, 100).value_or(0)); };
   m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
-  m.loss_passing = bytes("loss_passing").value_or(m.loss_passing);
-  m.adam_passing = bytes("adam_passing").value_or(m.adam_passing);
+  m.loss_temporaries = bytes("loss_temporaries").value_or(m.loss_temporaries);
+  m.adam_temporaries = bytes("adam_temporaries").value_or(m.adam_temporaries);
   m.fp32_shards = map.boolean("fp32_shards").value_or(false);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
   m.half_gradients = map.boolean("half_gradients").value_or(false);
@@ -194,7 +194,7 @@ BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwis
 void fuse(FrameworkProfile& f) {
   f.fused_gated_activation = true;
   f.rotation = f.rms_norm = {};
-  f.scores_apart = {};
+  f.unfused_scores = {};
   f.memory.rms_norm = base::Bytes(0);
 }
 
@@ -238,7 +238,7 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
   if (const auto adam = map.bytes("adam_bytes")) f.adam_bytes = *adam;
   if (f.adam_bytes.value() < 0) map.complain("adam_bytes", "cannot be negative");
-  f.experts_apart = map.boolean("experts_apart").value_or(false);
+  f.unfused_experts = map.boolean("unfused_experts").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
   f.blocking_launches = map.boolean("blocking_launches").value_or(false);
@@ -254,8 +254,8 @@ FrameworkProfile read_framework_section(const base::Yaml& section, const std::st
   if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
   if (const base::Yaml* softmax = map.optional("fallback_softmax"))
     f.fallback_softmax = read_fallback_softmax(*softmax, map.path_of("fallback_softmax"), sink);
-  if (const base::Yaml* scores = map.optional("scores_apart"))
-    f.scores_apart = read_scores_apart(*scores, map.path_of("scores_apart"), sink);
+  if (const base::Yaml* scores = map.optional("unfused_scores"))
+    f.unfused_scores = read_unfused_scores(*scores, map.path_of("unfused_scores"), sink);
   f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
   f.rotation = read_bytes_per_element(map, "rotation", sink);
   f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);

@@ -49,7 +49,7 @@ struct LossCost {
   bool operator==(const LossCost&) const = default;
 };
 
-// A habit at stage boundaries. Interleaved: devices have several virtual stages (chunks); plain: one.
+// A behaviour at stage boundaries. Interleaved: devices have several virtual stages (chunks); plain: one.
 struct BySchedule {
   bool plain = false, interleaved = false;
   [[nodiscard]] bool of(const pcg::Plan& plan) const { return plan.chunks > 1 ? interleaved : plain; }
@@ -77,9 +77,9 @@ struct FallbackSoftmax {
 
 // Numbers that each pass of unfused attention reads and writes per score besides its softmax, where scaling, mask and the product with the
 // softmax's output are kernels of their own. Masked: of either pass, where attention is causal.
-struct ScoresApart {
+struct UnfusedScores {
   double forward = 0, backward = 0, masked = 0;
-  bool operator==(const ScoresApart&) const = default;
+  bool operator==(const UnfusedScores&) const = default;
 };
 
 // Bytes that copies move per parameter of a ZeRO-3 unit: from what was gathered to the weights' own tensors, and from the gradients' to
@@ -102,11 +102,11 @@ struct OverlappedBucket {
 };
 
 // What training holds in memory besides the tensors of its plan.
-struct MemoryHabits {
+struct MemoryBehaviour {
   // Of a cross entropy of half-precision logits, per logit: kept from the forward to the backward pass, and there for a moment in the
   // backward pass, the gradient of the logits among it.
-  base::Bytes loss_kept{4}, loss_passing{2};
-  base::Bytes adam_passing;  // of each parameter that Adam updates, there only while it does
+  base::Bytes loss_kept{4}, loss_temporaries{2};
+  base::Bytes adam_temporaries;  // of each parameter that Adam updates, there only while it does
   // Of ZeRO-3 in half precision the shards are weights and gradients of 4 bytes, the latter from when the backward pass makes them until
   // the update; else weights and gradients are half precision, there throughout, beside a master copy.
   bool fp32_shards = false;
@@ -121,7 +121,7 @@ struct MemoryHabits {
   int library_workspaces = 0;                    // of a library of layers, which has the device's
   int expert_workspaces = 0;                     // more of the library, where there are experts
   double allocator_share = 0;                    // what the allocator holds on top of what is allocated at the peak, as a share of that
-  bool operator==(const MemoryHabits&) const = default;
+  bool operator==(const MemoryBehaviour&) const = default;
 };
 
 struct FrameworkProfile {
@@ -148,14 +148,14 @@ struct FrameworkProfile {
   BySchedule host_waits_for_stage;         // the host waits for a stage boundary's data before it launches what reads them
   int prefetch_units = 1;                  // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
   double transformer_dropout = 0;          // of a transformer that says nothing of dropout: the default of the framework's options
-  bool experts_apart = false;              // each expert's product is a kernel of its own; else one takes all experts
+  bool unfused_experts = false;            // each expert's product is a kernel of its own; else one takes all experts
   bool sorts_exchanged_tokens = false;     // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
   bool sequence_first = false;             // activations lie position by position, the samples of each side by side
   bool stops_recomputation_early = false;  // a block is computed again up to the last tensor that its gradients read (pcg::run_again)
   UnitCopies unit_copies;
   LossCost loss;
   FallbackSoftmax fallback_softmax;
-  ScoresApart scores_apart;
+  UnfusedScores unfused_scores;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
   BytesPerElement rotation;     // rotary embedding, per element of queries and keys that it rotates; 0: one fused kernel
   BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel
@@ -163,7 +163,7 @@ struct FrameworkProfile {
   // a block makes is merged with what those before it made, and so are gradients of queries. Per element of the block's keys and values:
   // copies into the buffer that is sent, and sums of gradients. 0: the kernels of attention do it.
   BytesPerElement context_merge, context_copy;
-  MemoryHabits memory;
+  MemoryBehaviour memory;
   // Share of the tensor cores' peak that fused attention reaches, by GPU generation (a device profile's name up to its first '-');
   // absent: as the device profile has it.
   std::map<std::string, double> attention;

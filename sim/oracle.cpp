@@ -205,7 +205,7 @@ const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& t
 }
 
 KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
-  const Running running{training.precision, static_cast<int>(state_->device.size()), training.equal_tokens};
+  const Running running{training.precision, static_cast<int>(state_->device.size()), training.constant_tokens};
   KernelCost cost = kernel_cost(device(d), framework(training), k, running);
   cost.time = cost.time * state_->cluster.device(d).slowdown;
   return cost;

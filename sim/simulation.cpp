@@ -25,14 +25,14 @@
 #include "sim/accounting/trace.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
-#include "sim/results/odd_rows.hpp"
+#include "sim/results/misaligned_products.hpp"
 
 namespace sim {
 namespace {
 
 using base::NoteKind;
 
-constexpr double kWorthTelling = 0.005;  // of the time: less is 0 % in a sentence
+constexpr double kWorthNoting = 0.005;  // of the time: less is 0 % in a sentence
 
 base::Note network_note(const std::string& name, const CommunicationBytes& bytes) {
   if (name.empty()) return {NoteKind::assumption, "no network profile: collectives take the wires' latency and bandwidth alone"};
@@ -54,16 +54,16 @@ std::string names_of(const std::set<pcg::KernelKind>& kinds) {
 }
 
 // Which kernels' times nothing measured stands behind, and what share of all kernels' time that is.
-void tell_kernels(const Program& program, SimulationResult& r) {
+void note_kernels(const Program& program, SimulationResult& r) {
   base::Seconds all;
   for (const base::Seconds s : r.compute_by_basis) all += s;
   const auto share_of = [&](profiles::Basis b) { return all > base::Seconds(0) ? r.compute_by_basis[b] / all : 0; };
-  if (const double share = share_of(profiles::Basis::extrapolated); share >= kWorthTelling)
+  if (const double share = share_of(profiles::Basis::extrapolated); share >= kWorthNoting)
     add_note(NoteKind::caution,
              fmt::format("{:.0f} % of the kernels' time lies beyond the measurements that its models were fitted to ({})", 100 * share,
                          names_of(program.kinds[profiles::Basis::extrapolated])),
              r);
-  if (const double share = share_of(profiles::Basis::defaults); share >= kWorthTelling)
+  if (const double share = share_of(profiles::Basis::defaults); share >= kWorthNoting)
     add_note(NoteKind::assumption,
              fmt::format("{:.0f} % of the kernels' time is by default efficiencies, nothing measured ({})", 100 * share,
                          names_of(program.kinds[profiles::Basis::defaults])),
@@ -71,7 +71,7 @@ void tell_kernels(const Program& program, SimulationResult& r) {
 }
 
 // What the forecast rests on besides kernels: one line each, where there is something to rest on.
-void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
+void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
   if (r.bytes.total.value() > 0) r.notes.push_back(network_note(cluster.network_profile(), r.bytes));
   profiles::HostCosts none;
   none.basis = framework.host.basis;
@@ -84,7 +84,7 @@ void tell_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
            r);
 }
 
-void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
+void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
     add_note(NoteKind::caution, "recompute: selective changes nothing, because no attention of this model keeps its scores", r);
@@ -96,7 +96,7 @@ void tell_recomputation(const pcg::Plan& plan, SimulationResult& r) {
                r);
 }
 
-void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
+void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
@@ -104,10 +104,10 @@ void tell_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
              r);
 }
 
-// How slow: profiles/tables/h200, products.csv and odd_products.csv.
-void tell_odd_rows(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
-  const std::optional<OddRows> odd = odd_rows(plan, flow);
-  if (!odd || odd->share < kWorthTelling) return;
+// How slow: profiles/tables/h200, products.csv and misaligned_products.csv.
+void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
+  const std::optional<MisalignedProducts> odd = misaligned_products(plan, flow);
+  if (!odd || odd->share < kWorthNoting) return;
   add_note(
       NoteKind::caution,
       fmt::format(
@@ -117,10 +117,10 @@ void tell_odd_rows(const pcg::Plan& plan, const FlowGraph& flow, SimulationResul
       r);
 }
 
-void tell_places(const pcg::Plan& plan, SimulationResult& r) {
+void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Padding& p : plan.padding) {
     const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
-    if (p.of != pcg::Padded::places || more < kWorthTelling) continue;
+    if (p.of != pcg::Padded::places || more < kWorthNoting) continue;
     add_note(
         NoteKind::caution,
         fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "
@@ -130,7 +130,7 @@ void tell_places(const pcg::Plan& plan, SimulationResult& r) {
   }
 }
 
-void tell_between_stages(const pcg::Plan& plan, SimulationResult& r) {
+void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
     add_note(NoteKind::caution,
              "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
@@ -249,11 +249,11 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   for (std::uint32_t n : folded.sizes) r.devices += static_cast<int>(n);
   r.simulated_devices = static_cast<int>(folded.sizes.size());
   r.notes = program.notes;
-  tell_recomputation(plan, r);
-  tell_activation_inputs(plan, dataflow.flow, r);
-  tell_odd_rows(plan, dataflow.flow, r);
-  tell_places(plan, r);
-  tell_between_stages(plan, r);
+  note_recomputation(plan, r);
+  note_activation_inputs(plan, dataflow.flow, r);
+  note_misaligned_products(plan, dataflow.flow, r);
+  note_expert_capacity(plan, r);
+  note_between_stages(plan, r);
   std::optional<Extrapolated> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
@@ -277,8 +277,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
       r.memory_over_time = memory_samples(accounts, memory);
     }
   }
-  tell_kernels(program, r);
-  tell_profiles(cluster, framework, r);
+  note_kernels(program, r);
+  note_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
     add_note(NoteKind::detail,
              fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices),

@@ -11,6 +11,16 @@
 namespace base {
 namespace {
 
+// Keys that had another name before, for files that still have it. Which map they are in does not matter: the hint is given where the map
+// has the new key.
+struct Renamed {
+  std::string_view before, now;
+};
+constexpr Renamed kRenamed[] = {
+    {"adam_passing", "adam_temporaries"}, {"equal_tokens", "constant_tokens"},  {"experts_apart", "unfused_experts"},
+    {"likeness", "similarity"},           {"loss_passing", "loss_temporaries"}, {"scores_apart", "unfused_scores"},
+};
+
 std::string found(const Yaml& y) {
   switch (y.kind) {
     case Yaml::Kind::null: return "nothing";
@@ -241,9 +251,13 @@ void MapReader::complain(std::string_view key, std::string message, std::string 
 }
 
 void MapReader::finish() {
-  for (const Yaml::Entry& entry : node_->entries)
-    if (std::ranges::find(known_, entry.key) == known_.end())
-      sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key), suggest(entry.key, known_));
+  for (const Yaml::Entry& entry : node_->entries) {
+    if (std::ranges::find(known_, entry.key) != known_.end()) continue;
+    const auto renamed = std::ranges::find(kRenamed, entry.key, &Renamed::before);
+    const bool is_renamed = renamed != std::end(kRenamed) && std::ranges::find(known_, renamed->now) != known_.end();
+    sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key),
+               is_renamed ? fmt::format("it is called \"{}\" since 0.2.0", renamed->now) : suggest(entry.key, known_));
+  }
 }
 
 }  // namespace base

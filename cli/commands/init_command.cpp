@@ -42,7 +42,7 @@ training:
   global_batch: {batch}        # samples of an iteration, over all GPUs
   precision: {precision}         # fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4
   optimizer: adam
-  framework: generic      # megatron, deepspeed, pytorch: whose habits the forecast has
+  framework: generic      # megatron, deepspeed, pytorch: whose behaviours the forecast has
 
 plans:                    # each is an answer of its own; the table puts them side by side
   - data-parallel

@@ -24,11 +24,11 @@
 #include "search/rules/matching/census.hpp"
 #include "search/rules/proof/redundant_axioms.hpp"
 #include "search/rules/published/published_read.hpp"
-#include "search/rules/rule_files/at_hand_text.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
+#include "search/rules/rule_files/builtin_rules_text.hpp"
 #include "search/rules/rule_files/load_rules.hpp"
 #include "search/rules/rule_files/rule_file_read.hpp"
 #include "search/rules/rule_files/rule_file_write.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace cli {
@@ -37,7 +37,7 @@ namespace {
 using rules::Verdict;
 
 struct RulesFlags {
-  std::string file, name, model, plan, json, save, at_hand;
+  std::string file, name, model, plan, json, save, builtin;
   std::optional<int> operators;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
@@ -49,7 +49,7 @@ using Flags = std::shared_ptr<RulesFlags>;
 // Text for people, unless standard output is for a program.
 template <class Text>
 void print_text(const RulesFlags& f, Text&& text) {
-  if (f.json != "-" && f.save != "-" && f.at_hand != "-" && f.verbosity == base::Verbosity::usual) print(text());
+  if (f.json != "-" && f.save != "-" && f.builtin != "-" && f.verbosity == base::Verbosity::usual) print(text());
 }
 void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
   if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
@@ -93,7 +93,7 @@ int generate(const RulesFlags& f) {
   const std::optional<rules::Generated> g = generated(f);
   if (!g) return kNo;
   if (!f.save.empty()) write_text(f.save, rules::to_text(g->rules, rules::axioms()));
-  if (!f.at_hand.empty()) write_text(f.at_hand, rules::at_hand_text(g->rules, rules::axioms()));
+  if (!f.builtin.empty()) write_text(f.builtin, rules::builtin_rules_text(g->rules, rules::axioms()));
   write_json(f, reports::to_json(*g));
   print_text(f, [&] { return reports::to_text(*g); });
   return kAnswered;
@@ -190,10 +190,10 @@ int match(const RulesFlags& f) {
     if (!g) return kNo;
     made = std::move(g->rules);
   }
-  const bool at_hand = f.file.empty() && !f.operators && f.families.empty();
-  const std::vector<rules::Rule>& rules = at_hand ? rules::rules_at_hand() : made;
+  const bool builtin = f.file.empty() && !f.operators && f.families.empty();
+  const std::vector<rules::Rule>& rules = builtin ? rules::builtin_rules() : made;
   const rules::Selection wanted = !f.search ? rules::Selection()
-                                  : at_hand ? rules::algebraic_rules_at_hand()
+                                  : builtin ? rules::builtin_algebraic_rules()
                                             : select(rules, rules::Wanted::algebra);
   const std::vector<rules::Rule>& asked = f.search ? wanted.rules : rules;
   const rules::Census census = rules::census(asked, graph);
@@ -217,7 +217,7 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   add_quiet(*c, f->verbosity, "Neither text nor progress");
   c->callback([f, act, &action] {
     action = [f, act] {
-      check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-at-hand", f->at_hand}});  // before any work
+      check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-builtin", f->builtin}});  // before any work
       return act(*f);
     };
   });
@@ -241,8 +241,8 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
   const std::array<CLI::Option*, 2> choice = add_generation(*g, f);
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
-  CLI::Option* at_hand = g->add_option("--write-at-hand", f->at_hand, "Write the rules to this file as those that ship with the program");
-  for (CLI::Option* o : choice) at_hand->excludes(o);
+  CLI::Option* builtin = g->add_option("--write-builtin", f->builtin, "Write the rules to this file as those that ship with the program");
+  for (CLI::Option* o : choice) builtin->excludes(o);
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
       ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");

@@ -202,7 +202,7 @@ Sizes keys_of(Checked& in, std::int64_t width) {
   return keys;
 }
 
-bool fits_apart(const Attention& o, Checked& in) {
+bool fits_separate(const Attention& o, Checked& in) {
   if (!has_heads(in, 0, o.heads) || !in.rank(1, in.sizes(0).size()) || !in.rank(2, in.sizes(0).size())) return false;
   if (o.latent) {
     const std::int64_t query = in.sizes(0).back() / o.heads, shared = in.sizes(2).back();
@@ -219,7 +219,7 @@ bool fits_apart(const Attention& o, Checked& in) {
 std::vector<TensorShape> infer(const Attention& o, Checked& in) {
   const std::size_t activations = attention_activations(o);
   if (!is_sound(o, in) || !in.inputs(activations + attention_weights(o))) return {};
-  if (o.packed ? !has_heads(in, 0, query_parts(o)) : !fits_apart(o, in)) return {};
+  if (o.packed ? !has_heads(in, 0, query_parts(o)) : !fits_separate(o, in)) return {};
   const HeadDims d = head_dims(o, in.shapes());
   std::size_t at = activations;
   for (int gains = o.qk_norm ? 2 : 0; gains > 0; --gains)

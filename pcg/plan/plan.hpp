@@ -61,9 +61,9 @@ struct TrainingConfig {
   Bf16Layers bf16_layers;                     // with low precision
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
-  bool fp32_gradients = false;  // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
-  bool clip_gradients = false;  // by the norm of all of them, before the update
-  bool equal_tokens = false;    // every token of the batch is the same one, as in synthetic data of zeros: products draw less power
+  bool fp32_gradients = false;   // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
+  bool clip_gradients = false;   // by the norm of all of them, before the update
+  bool constant_tokens = false;  // every token of the batch is the same one, as in synthetic data of zeros: products draw less power
   bool operator==(const TrainingConfig&) const = default;
 };
 

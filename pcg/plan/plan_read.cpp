@@ -283,7 +283,7 @@ void read_training(MapReader& r, TrainingConfig& t) {
   t.framework = chosen(r, "framework", framework_names(), t.framework);
   t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);
   t.clip_gradients = r.boolean("clip_gradients").value_or(false);
-  t.equal_tokens = r.boolean("equal_tokens").value_or(false);
+  t.constant_tokens = r.boolean("constant_tokens").value_or(false);
 }
 
 void read_padding(MapReader& r, Plan& plan) {

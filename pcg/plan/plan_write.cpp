@@ -38,7 +38,7 @@ Yaml training_of(const TrainingConfig& t) {
   y.set("framework", chosen_name(framework_names(), t.framework));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));
   if (t.clip_gradients) y.set("clip_gradients", scalar(true));
-  if (t.equal_tokens) y.set("equal_tokens", scalar(true));
+  if (t.constant_tokens) y.set("constant_tokens", scalar(true));
   return y;
 }
 

@@ -130,7 +130,7 @@ Repair repair(const Conv2d& o, const Situation& s) {
 }
 
 // Keys are as wide as queries by head, values of any width that divides by heads; those that were as wide as keys stay so.
-Repair widths_apart(const Situation& s, std::int64_t heads, std::int64_t kv) {
+Repair separate_widths(const Situation& s, std::int64_t heads, std::int64_t kv) {
   const std::int64_t width = s.after[0].sizes.back() / heads * kv;
   if (s.after[1].sizes.back() != width)
     if (auto r = s.become(s.last(1), width)) return r;
@@ -159,7 +159,7 @@ Repair repair(const Attention& o, const Situation& s) {
   if (o.packed || s.after[0].sizes.back() % parts != 0) return std::nullopt;
   for (std::size_t i = 1; i <= 2; ++i)
     if (auto r = s.agree_dims(0, i, 0, s.before[0].sizes.size() - 2)) return r;
-  return o.latent ? latent_widths(o, s, heads, kv) : widths_apart(s, heads, kv);
+  return o.latent ? latent_widths(o, s, heads, kv) : separate_widths(s, heads, kv);
 }
 
 // Groups divide heads; the width is then that of heads about as wide as it now has room for.

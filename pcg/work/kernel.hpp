@@ -39,7 +39,7 @@ struct Kernel {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 1, 0, 0, 0
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
   bool low_attention = false;                   // of attention: it multiplies in low precision, where linear layers do
-  std::int64_t in_turn = 1;                     // so many equal kernels, one after another, whose work is all that stands here
+  std::int64_t serial_launches = 1;             // so many equal kernels, one after another, whose work is all that stands here
   bool split_accumulation = false;  // of a product in low precision: its partial sums are added up in fp32, beside the tensor cores
   base::Bytes added;                // besides `bytes`: what a product that adds to a buffer reads and writes there
   bool operator==(const Kernel&) const = default;

@@ -20,7 +20,9 @@ std::string placed_text(const std::optional<search::PlacedCut>& p) {
   return p ? fmt::format("{} on {}", p->cut, pcg::to_text(p->devices)) : "not there";
 }
 
-std::string second_text(const search::OperatorsApart& o) { return placed_text(o.second) + (o.is_reordered ? ", in another order" : ""); }
+std::string second_text(const search::OperatorDifference& o) {
+  return placed_text(o.second) + (o.is_reordered ? ", in another order" : "");
+}
 
 Json placed_json(const std::optional<search::PlacedCut>& p) {
   if (!p) return nullptr;
@@ -40,7 +42,7 @@ std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second
                     hanging(fmt::format("second  {}: {}", second.name, second.summary), width);
   if (!c.settings.empty()) {
     Table table({{"setting", Align::left}, {"first", Align::left}, {"second", Align::left}});
-    for (const search::SettingApart& s : c.settings) table.row({s.key, s.first.value_or("default"), s.second.value_or("default")});
+    for (const search::SettingDifference& s : c.settings) table.row({s.key, s.first.value_or("default"), s.second.value_or("default")});
     out += "\n" + table.text(2, width);
   }
   out += fmt::format("\n{} of {} operators run alike\n", c.alike, c.operators);
@@ -49,7 +51,7 @@ std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second
       {{"  operators", Align::right}, {"kind", Align::left}, {"first", Align::left}, {"second", Align::left}, {"named", Align::left}});
   const std::size_t shown = std::min(c.others.size(), kMostRows);
   for (std::size_t i = 0; i < shown; ++i) {
-    const search::OperatorsApart& o = c.others[i];
+    const search::OperatorDifference& o = c.others[i];
     table.row({fmt::format("{}", o.count), o.kind, placed_text(o.first), second_text(o), o.count > 1 ? o.name + ", ..." : o.name});
   }
   out += table.text(2, width);
@@ -63,12 +65,12 @@ std::string plan_comparison_json(const pcg::Plan& first, const pcg::Plan& second
   j["first"] = {{"name", first.name}, {"summary", first.summary}};
   j["second"] = {{"name", second.name}, {"summary", second.summary}};
   j["settings"] = Json::array();
-  for (const search::SettingApart& s : c.settings)
+  for (const search::SettingDifference& s : c.settings)
     j["settings"].push_back({{"key", s.key}, {"first", setting_json(s.first)}, {"second", setting_json(s.second)}});
   j["operators"] = c.operators;
   j["alike"] = c.alike;
   j["others"] = Json::array();
-  for (const search::OperatorsApart& o : c.others)
+  for (const search::OperatorDifference& o : c.others)
     j["others"].push_back({{"count", o.count},
                            {"kind", o.kind},
                            {"named", o.name},

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/note.hpp"
-#include "scenarios/answer/made_plan.hpp"
+#include "scenarios/answer/stored_plan.hpp"
 #include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
@@ -41,7 +41,7 @@ struct Run {
   Status status = Status::ok;
   std::optional<int> base_gpus;                     // of the base's plan, where that cannot be run on this variant as it is
   std::optional<Planning> planning;                 // unless the plan is the base's
-  MadePlan made;                                    // the plan, or what came closest to one; none: nothing could be made
+  StoredPlan made;                                  // the plan, or what came closest to one; none: nothing could be made
   std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence

@@ -22,7 +22,7 @@ nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const 
   nlohmann::json all = nlohmann::json::array();
   for (const Run& r : runs) {
     nlohmann::json j = r;
-    if (known && r.made == MadePlan(known)) j[kKnown] = true;
+    if (known && r.made == StoredPlan(known)) j[kKnown] = true;
     else if (r.made) j[kMade] = {{kText, r.made.text()}, {kRewrites, r.made.rewrites()}};
     all.push_back(std::move(j));
   }

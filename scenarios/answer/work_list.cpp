@@ -71,7 +71,7 @@ void WorkList::keep(const Piece& piece, const nlohmann::json& answer) const {
 // Plans that are known are shared, others are kept as texts.
 void WorkList::slim(std::vector<Run>& runs, const Piece& piece) {
   for (Run& r : runs) {
-    if (piece.known && r.made == MadePlan(piece.known)) r.made = piece.known;
+    if (piece.known && r.made == StoredPlan(piece.known)) r.made = piece.known;
     else if (!piece.needed) r.made.keep_text(texts_);
   }
 }

@@ -53,7 +53,7 @@ class WorkList {
   const AnswerStore* store_;
   std::size_t total_, done_ = 0, computed_ = 0;
   double start_s_;
-  MadePlan::Texts texts_;  // of all answers so far
+  StoredPlan::Texts texts_;  // of all answers so far
 };
 
 // "37 of 120 answered, 2.1 each second, 40 s left". `computed` of those that are done took `seconds`; the others were known.

@@ -109,7 +109,7 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
 std::vector<double> weights_for(const IntervalModel& model, const Case& c, std::size_t without) {
   std::vector<double> weights(model.groups.size(), 0);
   for (std::size_t g = 0; g < weights.size(); ++g)
-    if (!c.out[g][without]) weights[g] = model.groups[g].weight * likeness_of(model.likeness, c.differences[g]);
+    if (!c.out[g][without]) weights[g] = model.groups[g].weight * similarity_of(model.similarity, c.differences[g]);
   return weights;
 }
 
@@ -182,9 +182,9 @@ void descend(IntervalModel& model, const ByGroup& groups, const std::vector<Case
   for (int round = 0; round < kDescentRounds; ++round) {
     for (double& rate : model.growth.rate) improve(model, rate, kGrowth, least, scaled_anew);
     set_quantiles(model.groups, groups, model.growth);
-    improve(model, model.likeness.other_framework, kOtherFramework, least, score);
-    improve(model, model.likeness.other_word, kOtherWord, least, score);
-    improve(model, model.likeness.per_doubling, kPerDoubling, least, score);
+    improve(model, model.similarity.other_framework, kOtherFramework, least, score);
+    improve(model, model.similarity.other_word, kOtherWord, least, score);
+    improve(model, model.similarity.per_doubling, kPerDoubling, least, score);
   }
 }
 
@@ -198,7 +198,7 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   IntervalModel model;
   model.level = level;
   model.tail = (1 - level) / 2;
-  model.likeness = {kOtherFramework[1], kOtherWord[1], kPerDoubling[1]};
+  model.similarity = {kOtherFramework[1], kOtherWord[1], kPerDoubling[1]};
   model.growth.rate.fill(kGrowth[1]);
   if (residuals.size() < kLeastResiduals) return model;
   const ByGroup groups = by_group(residuals);

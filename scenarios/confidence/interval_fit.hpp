@@ -30,7 +30,7 @@ inline constexpr std::size_t kLeastResiduals = 20;
 // Returns the model that residuals give; without groups where there are fewer than kLeastResiduals.
 // Groups: the residuals of one source, kind and family, as ten quantiles of scaled residuals. Sources weigh as the root of their number of
 //   points: more points say more, but a long table does not drown the others.
-// Likeness, growth: coordinate descent over a few steps each, from the second, to the least score of spreads that are made without the
+// Similarity, growth: coordinate descent over a few steps each, from the second, to the least score of spreads that are made without the
 //   point's source, without its device, and without its family, on average over sources. A step that gains less than a percent is not
 //   taken.
 // Tail: the largest, up to (1 - level) / 2, with which spreads made without each of these hold `level` of the points, on average over

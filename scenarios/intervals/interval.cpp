@@ -21,7 +21,7 @@ std::string text_of(const QuestionKind& k) {
 
 std::vector<double> weights_for(const IntervalModel& model, const Question& q) {
   std::vector<double> weights;
-  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * likeness_of(model.likeness, difference_of(g, q)));
+  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * similarity_of(model.similarity, difference_of(g, q)));
   return weights;
 }
 
@@ -66,10 +66,10 @@ Difference difference_of(const IntervalGroup& g, const Question& q) {
   return d;
 }
 
-double likeness_of(const Likeness& likeness, const Difference& d) {
-  double product = d.framework ? likeness.other_framework : 1;
-  for (int i = 0; i < d.other_words; ++i) product *= likeness.other_word;
-  return d.doublings > 0 ? product * std::pow(likeness.per_doubling, d.doublings) : product;
+double similarity_of(const Similarity& similarity, const Difference& d) {
+  double product = d.framework ? similarity.other_framework : 1;
+  for (int i = 0; i < d.other_words; ++i) product *= similarity.other_word;
+  return d.doublings > 0 ? product * std::pow(similarity.per_doubling, d.doublings) : product;
 }
 
 SortedQuantiles::SortedQuantiles(std::span<const IntervalGroup> groups) {

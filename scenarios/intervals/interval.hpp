@@ -15,7 +15,7 @@
 namespace scenarios {
 
 // How much a group of measurements counts for a question: the product of these over what tells them apart, each 0 .. 1.
-struct Likeness {
+struct Similarity {
   double other_framework = 1;  // where the framework differs
   double other_word = 1;       // for each other word of their kinds that differs
   double per_doubling = 1;     // for each doubling of the parameters beyond the group's range
@@ -37,7 +37,7 @@ struct IntervalGroup {
   QuestionKind kind;
   std::size_t points = 0;
   double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
-  double weight = 0;                                           // before likeness, > 0
+  double weight = 0;                                           // before similarity, > 0
   std::vector<double> quantiles;  // ascending, of scaled residuals; each stands for the same share of the weight
 };
 
@@ -45,7 +45,7 @@ struct IntervalModel {
   double level = 0.9;
   // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group left out.
   double tail = 0.05;
-  Likeness likeness;
+  Similarity similarity;
   SpreadGrowth growth;
   std::vector<IntervalGroup> groups;
 };
@@ -66,7 +66,7 @@ struct Difference {
 };
 [[nodiscard]] Difference difference_of(const IntervalGroup& g, const Question& q);
 // Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the question's own kind.
-[[nodiscard]] double likeness_of(const Likeness& likeness, const Difference& d);
+[[nodiscard]] double similarity_of(const Similarity& similarity, const Difference& d);
 
 // The quantiles of all groups in one ascending order, so that many spreads can be read from one sorting.
 class SortedQuantiles {

@@ -21,9 +21,9 @@ using base::Yaml;
 constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measured is so far off
 
 // Of a group so unlike that it does not count, nothing would be left where all are.
-constexpr double kLeastLikeness = 0.001;
+constexpr double kLeastSimilarity = 0.001;
 constexpr double kMostGrowth = 5;
-constexpr std::array<std::string_view, 3> kLikenessKeys = {"other_framework", "other_word", "per_doubling"};
+constexpr std::array<std::string_view, 3> kSimilarityKeys = {"other_framework", "other_word", "per_doubling"};
 
 // A map with a number for each name.
 template <std::size_t n>
@@ -112,10 +112,10 @@ IntervalModel read_intervals(const Yaml& document) {
     MapReader in(*section, "accuracy", sink);
     in.require("level");
     model.level = in.number("level", 0.5, 0.999).value_or(model.level);
-    Likeness& l = model.likeness;
+    Similarity& l = model.similarity;
     in.require("tail");
     model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
-    read_numbers(in, "likeness", kLikenessKeys, kLeastLikeness, 1, {&l.other_framework, &l.other_word, &l.per_doubling});
+    read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_framework, &l.other_word, &l.per_doubling});
     read_numbers(in, "growth", kShares, 0, kMostGrowth, {&model.growth.rate[0], &model.growth.rate[1]});
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)
@@ -133,8 +133,8 @@ std::string write_intervals(const IntervalModel& model, const std::string& made_
       "foreshard: 1\naccuracy:\n  level: {}\n  # Share of the weight on either side of an interval.\n  tail: {}\n",
       made_by, number(model.level), number(model.tail));
   text += "  # How much a group counts whose framework, whose kind in another word, or whose sizes differ.\n";
-  text += fmt::format("  likeness: {{{}: {}, {}: {}, {}: {}}}\n", kLikenessKeys[0], number(model.likeness.other_framework),
-                      kLikenessKeys[1], number(model.likeness.other_word), kLikenessKeys[2], number(model.likeness.per_doubling));
+  text += fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_framework),
+                      kSimilarityKeys[1], number(model.similarity.other_word), kSimilarityKeys[2], number(model.similarity.per_doubling));
   text += fmt::format("  # A spread grows by e^(this x share of the iteration).\n  growth: {{{}: {}, {}: {}}}\n", kShares[0],
                       number(model.growth.rate[0]), kShares[1], number(model.growth.rate[1]));
   text += fmt::format("  groups:{}\n", model.groups.empty() ? " []" : "");

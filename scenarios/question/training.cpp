@@ -47,7 +47,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
     training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
   (void)in.boolean("fp32_gradients");
   t.clip_gradients = clips_gradients(in);
-  t.equal_tokens = in.boolean("equal_tokens").value_or(false);
+  t.constant_tokens = in.boolean("constant_tokens").value_or(false);
   in.finish();
   run_under(training.framework, section, t);
   return training;

@@ -44,9 +44,9 @@ std::optional<std::string> value_of(const Settings& settings, const std::string&
   return at == settings.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::vector<SettingApart> settings_apart(const pcg::Plan& first, const pcg::Plan& second) {
+std::vector<SettingDifference> settings_differ(const pcg::Plan& first, const pcg::Plan& second) {
   const Settings a = settings_of(first), b = settings_of(second);
-  std::vector<SettingApart> apart;
+  std::vector<SettingDifference> apart;
   for (const auto& [key, value] : a)
     if (auto other = value_of(b, key); other != value) apart.push_back({key, value, std::move(other)});
   for (const auto& [key, value] : b)
@@ -77,11 +77,11 @@ std::vector<Operator> operators_of(const pcg::Plan& plan) {
   return all;
 }
 
-void add_to(std::vector<OperatorsApart>& groups, OperatorsApart o) {
-  const auto same = std::ranges::find_if(groups, [&](const OperatorsApart& g) {
+void add_to(std::vector<OperatorDifference>& groups, OperatorDifference o) {
+  const auto same = std::ranges::find_if(groups, [&](const OperatorDifference& g) {
     return g.kind == o.kind && g.first == o.first && g.second == o.second && g.is_reordered == o.is_reordered;
   });
-  OperatorsApart& group = same == groups.end() ? groups.emplace_back(std::move(o)) : *same;
+  OperatorDifference& group = same == groups.end() ? groups.emplace_back(std::move(o)) : *same;
   ++group.count;
 }
 
@@ -92,7 +92,7 @@ bool are_of_one_model(const pcg::Plan& first, const pcg::Plan& second) {
 }
 
 PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second) {
-  PlanComparison c{.settings = settings_apart(first, second)};
+  PlanComparison c{.settings = settings_differ(first, second)};
   const std::vector<Operator> mine = operators_of(first), others = operators_of(second);
   std::map<std::pair<std::string_view, std::string>, const Operator*> left;  // of the second plan, by name and kind
   for (const Operator& o : others) left.emplace(std::pair(std::string_view(o.node->name), o.kind()), &o);
@@ -118,7 +118,7 @@ PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second) {
     ++c.operators;
     add_to(c.others, {.kind = o.kind(), .first = {}, .second = o.placed(), .name = o.node->name});
   }
-  std::ranges::stable_sort(c.others, std::greater<>(), &OperatorsApart::count);
+  std::ranges::stable_sort(c.others, std::greater<>(), &OperatorDifference::count);
   return c;
 }
 

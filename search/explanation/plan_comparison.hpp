@@ -12,7 +12,7 @@
 namespace search {
 
 // A key of a plan file outside of its graph: "memory.zero". nullopt: the file leaves it at its default.
-struct SettingApart {
+struct SettingDifference {
   std::string key;
   std::optional<std::string> first, second;
 };
@@ -25,7 +25,7 @@ struct PlacedCut {
 };
 
 // Operators of one kind that each of the plans runs alike. nullopt: a rewritten graph has no operator of that name and kind.
-struct OperatorsApart {
+struct OperatorDifference {
   std::string kind;  // "linear"
   std::optional<PlacedCut> first, second;
   bool is_reordered = false;  // the same cut over the same GPUs in another order
@@ -34,10 +34,10 @@ struct OperatorsApart {
 };
 
 struct PlanComparison {
-  std::vector<SettingApart> settings;  // in the order of the file
-  std::size_t operators = 0;           // that compute, of both plans together
-  std::size_t alike = 0;               // of them, those that both cut alike over the same GPUs in the same order
-  std::vector<OperatorsApart> others;  // the most first; of equally many, the first of the first plan's graph
+  std::vector<SettingDifference> settings;  // in the order of the file
+  std::size_t operators = 0;                // that compute, of both plans together
+  std::size_t alike = 0;                    // of them, those that both cut alike over the same GPUs in the same order
+  std::vector<OperatorDifference> others;   // the most first; of equally many, the first of the first plan's graph
 };
 
 // Whether the plans are of one model, as far as their `model:` sections say.

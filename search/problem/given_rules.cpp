@@ -24,7 +24,7 @@ GivenRules load_given_rules(const std::filesystem::path& file) {
 }
 
 std::span<const rules::Rule> rules_to_ask(const GivenRules& given) {
-  return given.of_file ? given.of_file->rules : rules::algebraic_rules_at_hand().rules;
+  return given.of_file ? given.of_file->rules : rules::builtin_algebraic_rules().rules;
 }
 
 std::string asked_text(const GivenRules& given) {

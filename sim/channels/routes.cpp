@@ -28,8 +28,8 @@ Route route_on_rail(DeviceId from, DeviceId to, int nic_to, std::size_t nth, std
   if (owns(from, nic_to, cluster)) return cluster.route_through_nics(from, to, nic_to, nic_to);
   for (const DeviceId relay : members) {
     if (relay == from || !owns(relay, nic_to, cluster)) continue;
-    const Route hand_over = cluster.route(from, relay);
-    if (hand_over.kind == RouteKind::fabric) return through(hand_over, cluster.route_through_nics(relay, to, nic_to, nic_to));
+    const Route to_relay = cluster.route(from, relay);
+    if (to_relay.kind == RouteKind::fabric) return through(to_relay, cluster.route_through_nics(relay, to, nic_to, nic_to));
   }
   return cluster.route_through_nics(from, to, cluster.nics_of(from)[nth], nic_to);
 }

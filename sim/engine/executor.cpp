@@ -189,7 +189,7 @@ void Executor::begin_flows(std::uint32_t task, std::size_t phase) {
   bool is_alone = !a.flow_s.empty();
   for (const std::uint32_t l : a.links) {
     is_alone = is_alone && users_[l] == 0;
-    if (alone_on_[l] != kNobody) hand_over(alone_on_[l]);
+    if (alone_on_[l] != kNobody) continue_in_simgrid(alone_on_[l]);
   }
   for (const std::uint32_t l : a.links) ++users_[l];
   if (!is_alone) return begin_in_network(task, phase);
@@ -208,7 +208,7 @@ void Executor::begin_in_network(std::uint32_t task, std::size_t phase) {
   }
 }
 
-void Executor::hand_over(std::uint32_t task) {
+void Executor::continue_in_simgrid(std::uint32_t task) {
   Progress& p = progress_[task];
   const std::size_t phase = (p.phase - 1) / 2;
   const PhaseAlone& a = alone(task, phase);

@@ -64,7 +64,7 @@ class Executor {
   void begin_flows(std::uint32_t task, std::size_t phase);
   void begin_in_network(std::uint32_t task, std::size_t phase);
   // The network goes on with flows that are no longer alone.
-  void hand_over(std::uint32_t task);
+  void continue_in_simgrid(std::uint32_t task);
   void free_links(std::uint32_t task);
   const PhaseAlone& alone(std::uint32_t task, std::size_t phase);
   void communication_changed(std::uint32_t task, int change);

@@ -155,7 +155,7 @@ Folded fold(const Program& program, const Traffic& traffic, const topology::Clus
 }
 
 Folded without_folding(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
-  return Folder(traffic, cluster, all_apart(program, traffic, cluster)).run();
+  return Folder(traffic, cluster, all_distinct(program, traffic, cluster)).run();
 }
 
 }  // namespace sim

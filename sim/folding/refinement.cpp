@@ -213,7 +213,7 @@ Colours refine(const Program& program, const Traffic& traffic, const topology::C
   return Refiner(program, traffic, cluster).run();
 }
 
-Colours all_apart(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
+Colours all_distinct(const Program& program, const Traffic& traffic, const topology::Cluster& cluster) {
   Colours c;
   std::uint32_t next = 0;
   for (const bool u : used_devices(program, cluster)) c.device.push_back(u ? next++ : Folded::kUnused);

@@ -21,6 +21,6 @@ struct Colours {
 // Cost: rounds of refinement x O(strands x links of each + members of transfers).
 [[nodiscard]] Colours refine(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
 // Everything a colour of its own.
-[[nodiscard]] Colours all_apart(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
+[[nodiscard]] Colours all_distinct(const Program& program, const Traffic& traffic, const topology::Cluster& cluster);
 
 }  // namespace sim

@@ -101,7 +101,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
     program_.add_note(base::NoteKind::caution,
                       fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",
                                   plan_.memory.zero.groups));
-  if (plan_.training.equal_tokens)
+  if (plan_.training.constant_tokens)
     program_.add_note(
         base::NoteKind::assumption,
         "all tokens are equal: products draw less power and keep their benchmark rate, which data of a real training does not leave them");

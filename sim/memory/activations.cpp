@@ -93,7 +93,7 @@ bool Activations::is_computed_again(std::uint32_t node, std::size_t input) const
   return framework_.fused_gated_activation && activated_input(plan_, flow_, node) == input;
 }
 
-bool Activations::keeps_norm_apart(std::uint32_t node) const {
+bool Activations::saves_norm_separately(std::uint32_t node) const {
   const auto* norm = std::get_if<pcg::LayerNorm>(plan_.pcg.node(pcg::NodeId(node)).operation());
   return norm != nullptr && norm->rms && framework_.memory.rms_norm.value() > 0 && pcg::is_half(plan_.training.precision);
 }
@@ -101,7 +101,7 @@ bool Activations::keeps_norm_apart(std::uint32_t node) const {
 double Activations::kept_besides(std::uint32_t node) const {
   const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
   const pcg::Precision precision = plan_.training.precision;
-  if (keeps_norm_apart(node))
+  if (saves_norm_separately(node))
     return framework_.memory.rms_norm.value() * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
   if (std::holds_alternative<pcg::CrossEntropy>(op) && pcg::is_half(precision))
     return (framework_.memory.loss_kept.value() - 4) * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
@@ -126,7 +126,7 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     // What a product multiplies is kept for the gradient of its weight alone.
     const bool keeps_operand = !pcg::multiplies_for_weights(*plan_.pcg.node(id).operation()) || trains_weights(flow_, n);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && (i > 0 || (keeps_operand && !keeps_norm_apart(n))) && !flow_.stored[flow_.origins[n][i].node.value] &&
+      if (saved.inputs[i] && (i > 0 || (keeps_operand && !saves_norm_separately(n))) && !flow_.stored[flow_.origins[n][i].node.value] &&
           !is_computed_again(n, i) && !is_dropped(flow_.origins[n][i].node.value, n))
         keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
     }

@@ -26,8 +26,8 @@ namespace sim {
 
 class Activations {
  public:
-  // A gated unit multiplies an activation with another tensor. Apart, two kernels keep the activation's input and both factors; fused
-  // (FrameworkProfile::fused_gated_activation), the one kernel keeps its two inputs and computes the activation again.
+  // A gated unit multiplies an activation with another tensor. SeparateKernels, two kernels keep the activation's input and both factors;
+  // fused (FrameworkProfile::fused_gated_activation), the one kernel keeps its two inputs and computes the activation again.
   Activations(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, bool copies_attention_output)
       : plan_(plan), flow_(flow), framework_(framework), copies_attention_output_(copies_attention_output) {}
 
@@ -62,9 +62,9 @@ class Activations {
   }
   // Whether the input of a product is an activation that the product's own kernel computes from what the activation keeps.
   bool is_computed_again(std::uint32_t node, std::size_t input) const;
-  // An RMS norm of which the framework keeps what its kernels made of the input, and not the input (profiles::MemoryHabits).
-  [[nodiscard]] bool keeps_norm_apart(std::uint32_t node) const;
-  // What the framework keeps for a node besides what its backward pass reads (profiles::MemoryHabits).
+  // An RMS norm of which the framework keeps what its kernels made of the input, and not the input (profiles::MemoryBehaviour).
+  [[nodiscard]] bool saves_norm_separately(std::uint32_t node) const;
+  // What the framework keeps for a node besides what its backward pass reads (profiles::MemoryBehaviour).
   [[nodiscard]] double kept_besides(std::uint32_t node) const;
 
   const pcg::Plan& plan_;

@@ -79,10 +79,12 @@ void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const 
 
 std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                                        const profiles::FrameworkProfile& framework) {
-  const profiles::MemoryHabits& habits = framework.memory;
+  const profiles::MemoryBehaviour& behaviours = framework.memory;
   std::vector<base::Bytes> fixed(static_cast<std::size_t>(cluster.device_count()));
   if (plan.dispatch == pcg::Dispatch::hybridep) count_exchange_buffers(plan, flow, cluster, fixed);
-  if (habits.product_workspaces + habits.library_workspaces + habits.expert_workspaces == 0 && !habits.gradient_placeholders) return fixed;
+  if (behaviours.product_workspaces + behaviours.library_workspaces + behaviours.expert_workspaces == 0 &&
+      !behaviours.gradient_placeholders)
+    return fixed;
   const auto products = products_of(plan, flow, fixed.size());
   const double element = pcg::element_bytes(pcg::Element::real, plan.training.precision).value();
   std::map<std::vector<std::uint32_t>, double> known;  // devices of a stage multiply the same
@@ -90,9 +92,9 @@ std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& f
     if (products[d].empty()) continue;
     const base::Bytes workspace = profiles::device_profile(cluster.devices()[d].type).product_workspace;
     const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan.pcg.node(pcg::NodeId(n))); });
-    fixed[d] += habits.product_workspace.value_or(workspace) * habits.product_workspaces +
-                workspace * (habits.library_workspaces + (experts ? habits.expert_workspaces : 0));
-    if (!habits.gradient_placeholders) continue;
+    fixed[d] += behaviours.product_workspace.value_or(workspace) * behaviours.product_workspaces +
+                workspace * (behaviours.library_workspaces + (experts ? behaviours.expert_workspaces : 0));
+    if (!behaviours.gradient_placeholders) continue;
     const auto [at, is_new] = known.try_emplace(products[d]);
     if (is_new) at->second = element * distinct_parameters(plan, flow, products[d]);
     fixed[d] += base::Bytes(at->second);

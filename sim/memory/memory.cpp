@@ -190,7 +190,7 @@ bool MemoryCounter::is_loss(std::uint32_t node) const {
 double MemoryCounter::gradient_bytes(const Layout& gradient, bool by_loss) const {
   const pcg::TensorShape shard = gradient.shape.shard();
   if (by_loss && pcg::is_half(plan_.training.precision))
-    return framework_.memory.loss_passing.value() * static_cast<double>(shard.elements());
+    return framework_.memory.loss_temporaries.value() * static_cast<double>(shard.elements());
   return pcg::bytes_of(shard, plan_.training.precision).value();
 }
 

@@ -32,8 +32,8 @@ int moments(pcg::Optimizer o) {
 // Adds what passes while Adam updates on the device: no states, so its traffic is not the update's (optimizer_kernel.hpp).
 void add_passing(ModelStateBytes& each, const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
   if (by != pcg::Optimizer::adam || plan.memory.offload.optimizer) return;
-  each.update += framework.memory.adam_passing.value();
-  each.optimizer += framework.memory.adam_passing.value();
+  each.update += framework.memory.adam_temporaries.value();
+  each.optimizer += framework.memory.adam_temporaries.value();
 }
 
 // Shards of PyTorch's FSDP are weights of 4 bytes, in place of one of 2 and a master copy, and gradients of 4.

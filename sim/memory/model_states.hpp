@@ -16,7 +16,7 @@ namespace sim {
 struct ModelStateBytes {
   double weight = 4, gradient = 4, optimizer = 0;  // bytes per parameter, unsharded
   double update = 0;                               // the part of `optimizer` that is there only while it runs
-  double half_gradient = 0;                        // beside `gradient`, where gradients are not sharded (MemoryHabits::half_gradients)
+  double half_gradient = 0;                        // beside `gradient`, where gradients are not sharded (MemoryBehaviour::half_gradients)
   [[nodiscard]] double between_updates() const { return optimizer - update; }
 };
 

@@ -23,7 +23,7 @@ struct Sustained {
 };
 Sustained sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device, pcg::Precision precision,
                        const Running& running) {
-  if (running.equal_tokens) return {};
+  if (running.constant_tokens) return {};
   const auto own = framework.sustained.find(generation_of(device));
   if (own != framework.sustained.end()) return {own->second, std::nullopt};
   const auto share = profiles::sustained_share(device, precision);
@@ -40,8 +40,8 @@ std::optional<double> attention_in(const profiles::FrameworkProfile& framework, 
 
 // Of products that run in turn.
 pcg::Kernel one_of(pcg::Kernel k) {
-  const auto count = static_cast<double>(k.in_turn);
-  k.batch /= k.in_turn;
+  const auto count = static_cast<double>(k.serial_launches);
+  k.batch /= k.serial_launches;
   k.flops = k.flops / count;
   k.bytes = k.bytes / count;
   return k;
@@ -78,7 +78,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
 KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
                        const Running& running) {
   KernelCost cost = cost_alone(device, framework, one_of(kernel), running);
-  cost.time = cost.time * static_cast<double>(kernel.in_turn);
+  cost.time = cost.time * static_cast<double>(kernel.serial_launches);
   cost.time += kernel.added / device.memory_bandwidth;
   return cost;
 }

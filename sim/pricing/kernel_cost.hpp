@@ -14,7 +14,7 @@ namespace sim {
 struct Running {
   pcg::Precision precision = pcg::Precision::fp32;  // of the training
   int gpus = 1;                                     // the slowest of them sets the pace
-  bool equal_tokens = false;                        // TrainingConfig::equal_tokens
+  bool constant_tokens = false;                     // TrainingConfig::constant_tokens
 };
 
 struct KernelCost {

@@ -53,24 +53,24 @@ void split_accumulation(std::vector<pcg::Kernel>& kernels) {
 }
 
 // Experts' products, one for each expert: four streams keep the tensor cores as busy as one product after another would.
-void run_experts_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::FrameworkProfile& framework) {
-  if (!framework.experts_apart || !std::holds_alternative<pcg::ExpertLinear>(shape.op)) return;
+void unfuse_experts(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::FrameworkProfile& framework) {
+  if (!framework.unfused_experts || !std::holds_alternative<pcg::ExpertLinear>(shape.op)) return;
   for (pcg::Kernel& k : kernels)
-    if (k.kind == pcg::KernelKind::matmul) k.in_turn = k.batch;
+    if (k.kind == pcg::KernelKind::matmul) k.serial_launches = k.batch;
 }
 
 // What a framework runs as so many kernels where others have one or none, all of a pass.
-struct Apart {
+struct SeparateKernels {
   base::Bytes per_element;
   int kernels = 1;
   base::Bytes strided_per_element;
   [[nodiscard]] bool empty() const { return per_element.value() == 0 && strided_per_element.value() == 0; }
 };
-Apart forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels, b.forward_strided}; }
-Apart backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
+SeparateKernels forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels, b.forward_strided}; }
+SeparateKernels backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
 
 // Passes over so many elements, all of them so many times.
-std::vector<pcg::Kernel> passes_over(double elements, const Apart& apart, std::string_view name, std::int64_t times = 1) {
+std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& separate, std::string_view name, std::int64_t times = 1) {
   std::vector<pcg::Kernel> kernels;
   const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {
     if (per_element.value() == 0) return;
@@ -81,15 +81,15 @@ std::vector<pcg::Kernel> passes_over(double elements, const Apart& apart, std::s
     k.bytes = per_element * elements / count;
     kernels.insert(kernels.end(), static_cast<std::size_t>(count * times), k);
   };
-  add(pcg::KernelKind::elementwise, apart.per_element, apart.kernels);
-  add(pcg::KernelKind::strided, apart.strided_per_element, 1);
+  add(pcg::KernelKind::elementwise, separate.per_element, separate.kernels);
+  add(pcg::KernelKind::strided, separate.strided_per_element, 1);
   return kernels;
 }
 
 // Passes over the experts' outputs besides their product.
-std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, const Apart& apart) {
-  if (!shape.biases_apart) return {};
-  return passes_over(static_cast<double>(shape.outputs[0].elements()), apart, "biases of experts");
+std::vector<pcg::Kernel> expert_bias_kernels(const NodeShape& shape, const SeparateKernels& separate) {
+  if (!shape.unfused_biases) return {};
+  return passes_over(static_cast<double>(shape.outputs[0].elements()), separate, "biases of experts");
 }
 
 bool adds_biases_of_experts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
@@ -152,31 +152,31 @@ void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const 
 }
 
 // What a framework runs around the softmax of scores, where it is a kernel of its own.
-void put_scores_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::ScoresApart& apart, double numbers,
-                      int fused_tensors) {
+void unfuse_scores(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::UnfusedScores& unfused, double numbers,
+                   int fused_tensors) {
   const auto* attention = std::get_if<pcg::Attention>(&shape.op);
   if (attention == nullptr || attention->flash) return;
-  if (attention->causal) numbers += apart.masked;
+  if (attention->causal) numbers += unfused.masked;
   const auto softmax = std::ranges::find(kernels, pcg::KernelKind::softmax, &pcg::Kernel::kind);
   if (softmax == kernels.end() || numbers == 0) return;
   pcg::Kernel passes = *softmax;
   passes.kind = pcg::KernelKind::elementwise;
-  passes.name = "attention.scores_apart";
+  passes.name = "attention.unfused_scores";
   passes.bytes = softmax->bytes * (numbers / fused_tensors);
   kernels.insert(softmax, passes);
 }
 
 // In place of kernels whose names begin so, each of which takes as many elements as `elements_of` says.
 template <class ElementsOf>
-void run_apart(std::vector<pcg::Kernel>& kernels, std::string_view name, const Apart& apart, ElementsOf&& elements_of) {
-  if (apart.empty()) return;
+void run_separately(std::vector<pcg::Kernel>& kernels, std::string_view name, const SeparateKernels& separate, ElementsOf&& elements_of) {
+  if (separate.empty()) return;
   std::vector<pcg::Kernel> result;
   for (const pcg::Kernel& fused : kernels) {
     if (!fused.name.starts_with(name)) {
       result.push_back(fused);
       continue;
     }
-    std::vector<pcg::Kernel> passes = passes_over(elements_of(fused), apart, fused.name);
+    std::vector<pcg::Kernel> passes = passes_over(elements_of(fused), separate, fused.name);
     for (pcg::Kernel& k : passes) k.flops = fused.flops / static_cast<double>(passes.size());
     result.insert(result.end(), passes.begin(), passes.end());
   }
@@ -185,13 +185,13 @@ void run_apart(std::vector<pcg::Kernel>& kernels, std::string_view name, const A
 
 // Rotations and RMS norms that the framework does not fuse. `tensors_of_norm`: how many times a fused norm of queries and keys reads or
 // writes each element in this pass.
-void run_pointwise_apart(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
-                         const Apart& rotation, const Apart& norm, int tensors_of_norm) {
+void unfuse_pointwise(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                      const SeparateKernels& rotation, const SeparateKernels& norm, int tensors_of_norm) {
   const base::Bytes real = pcg::element_bytes(pcg::Element::real, training.precision);
-  run_apart(kernels, "attention.rotate", rotation, [&](const pcg::Kernel& k) { return k.bytes / (2 * real); });
-  run_apart(kernels, "attention.norm", norm, [&](const pcg::Kernel& k) { return k.bytes / (tensors_of_norm * real); });
+  run_separately(kernels, "attention.rotate", rotation, [&](const pcg::Kernel& k) { return k.bytes / (2 * real); });
+  run_separately(kernels, "attention.norm", norm, [&](const pcg::Kernel& k) { return k.bytes / (tensors_of_norm * real); });
   if (const auto* layer_norm = std::get_if<pcg::LayerNorm>(&shape.op); layer_norm != nullptr && layer_norm->rms)
-    run_apart(kernels, "layer_norm", norm, [&](const pcg::Kernel&) { return static_cast<double>(shape.read[0].elements()); });
+    run_separately(kernels, "layer_norm", norm, [&](const pcg::Kernel&) { return static_cast<double>(shape.read[0].elements()); });
 }
 
 // Attention whose positions are cut: the ranks of context whose keys it meets, without its own.
@@ -206,7 +206,7 @@ std::int64_t blocks_of_others(const pcg::Plan& plan, std::uint32_t node) {
 }
 
 // What joins the results of attention for the blocks of other ranks' keys. Without `repeated_keys` those of a group of heads are one.
-std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const Apart& merge, const Apart& copy) {
+std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const SeparateKernels& merge, const SeparateKernels& copy) {
   if (shape.blocks_of_others == 0) return {};
   const auto& op = std::get<pcg::Attention>(shape.op);
   const auto output = static_cast<double>(shape.outputs[0].elements());
@@ -292,7 +292,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
                      framework.loss.forward_kernels, framework.loss.forward);
-  run_pointwise_apart(kernels, shape, training, forward_of(framework.rotation), forward_of(framework.rms_norm), 2);
+  unfuse_pointwise(kernels, shape, training, forward_of(framework.rotation), forward_of(framework.rms_norm), 2);
   leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
@@ -306,10 +306,10 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
-  run_experts_apart(kernels, shape, framework);
+  unfuse_experts(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, kFusedForward});
-  put_scores_apart(kernels, shape, framework.scores_apart, framework.scores_apart.forward, kFusedForward);
+  unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.forward, kFusedForward);
   lower_attention(kernels, shape, training, Operand::input);
   order_by_sample(kernels, shape, training, framework);
   bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
@@ -326,7 +326,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   std::vector<pcg::Kernel> kernels =
       passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
                      framework.loss.backward_kernels, framework.loss.backward);
-  run_pointwise_apart(kernels, shape, training, backward_of(framework.rotation), backward_of(framework.rms_norm), 3);
+  unfuse_pointwise(kernels, shape, training, backward_of(framework.rotation), backward_of(framework.rms_norm), 3);
   leave_to_product(kernels, shape, framework);
   if (pcg::casts_products(training.precision)) {
     const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
@@ -340,10 +340,10 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
     }
   }
   if (shape.activated_gate) drop_empty(kernels);
-  run_experts_apart(kernels, shape, framework);
+  unfuse_experts(kernels, shape, framework);
   fall_back(kernels, shape, training, framework.fallback_softmax,
             {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, kFusedBackward});
-  put_scores_apart(kernels, shape, framework.scores_apart, framework.scores_apart.backward, kFusedBackward);
+  unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.backward, kFusedBackward);
   lower_attention(kernels, shape, training, Operand::gradient);
   order_by_sample(kernels, shape, training, framework);
   bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));
@@ -362,7 +362,7 @@ std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const p
     read_low(kernels, shape.read[0].elements() + shape.outputs[0].elements(), pcg::operand_format(training, shape.casts.copies_columns));
     split_accumulation(kernels);
   }
-  run_experts_apart(kernels, shape, framework);
+  unfuse_experts(kernels, shape, framework);
   add_to_buffer(kernels, shape, training, framework);
   return kernels;
 }

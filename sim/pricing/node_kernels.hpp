@@ -19,7 +19,7 @@ struct NodeShape {
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
   CastsOfNode casts;                            // of low precision
   bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
-  bool biases_apart = false;                    // experts' last product, whose biases a framework may add in kernels of their own
+  bool unfused_biases = false;                  // experts' last product, whose biases a framework may add in kernels of their own
   bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
   bool second_projection = false;               // of a gated unit, which may be one product with the gate's
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts

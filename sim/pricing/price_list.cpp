@@ -41,7 +41,7 @@ Price PriceList::price(const std::vector<pcg::Kernel>& kernels, const HostTime& 
     const profiles::DeviceProfile* device = profiles_[t];
     Price::OnType& on = sum.on_type.emplace_back();
     for (const pcg::Kernel& k : kernels) {
-      const KernelCost cost = kernel_cost(*device, framework_, k, {precision, plan_.gpus, plan_.training.equal_tokens});
+      const KernelCost cost = kernel_cost(*device, framework_, k, {precision, plan_.gpus, plan_.training.constant_tokens});
       const base::Seconds time = cost.time * device_types_[t].slowdown;
       on.device += time;
       on.by_basis[cost.basis] += time;

@@ -127,3 +127,14 @@ TEST_CASE("a quantity that no machine has is refused where it stands") {
   CHECK(read("m: 1e10 TB\n").find("is above 1e9 TB") != std::string::npos);
   CHECK(read("f: 1e-9 GFLOP/s\n") == "");
 }
+
+TEST_CASE("a key that had another name before is refused with its name of today, where the map has that") {
+  CHECK(complaints("likeness: 1\n", [](MapReader& r) {
+          (void)r.optional("similarity");
+          r.finish();
+        }) == "f.yaml:1:1: cluster: unknown key \"likeness\"\n    1 | likeness: 1\n      | ^~~ it is called \"similarity\" since 0.2.0");
+  CHECK(complaints("likeness: 1\n", [](MapReader& r) {
+          (void)r.optional("name");
+          r.finish();
+        }) == "f.yaml:1:1: cluster: unknown key \"likeness\"\n    1 | likeness: 1\n      | ^~~ one of: name");
+}

@@ -1,5 +1,5 @@
-// What a framework's habits add to the kernels of a transformer layer, or take from them. Of n tokens of a device, width h, inner width f,
-// k experts for each token, in half precision:
+// What a framework's behaviours add to the kernels of a transformer layer, or take from them. Of n tokens of a device, width h, inner width
+// f, k experts for each token, in half precision:
 //   activation and product of a gated unit: forward 4 n f and 6 n f bytes, backward 6 n f and 10 n f; one kernel for both: 6 n f and 10 n
 //   f; both projections in one product: the gradients of what they read are not added up, 6 n h less; rotation apart: so many bytes for
 //   each element of queries and keys, 2 n h of them, in place of 4; blocks of other ranks' keys: so many for each element of attention's
@@ -17,9 +17,10 @@
 
 namespace {
 
-constexpr double kHabitTokens = 512, kHabitWidth = 256, kHabitInner = 768, kHabitExperts = 2;  // tokens of a device: two samples of 256
+constexpr double kBehaviourTokens = 512, kBehaviourWidth = 256, kBehaviourInner = 768,
+                 kBehaviourExperts = 2;  // tokens of a device: two samples of 256
 
-struct HabitCase {
+struct BehaviourCase {
   bool gated = false, rope = false, rms_norm = false;
   std::int64_t experts = 0, unfused_heads = 0;  // unfused_heads 0: fused attention of 4 heads
   search::GridConfig grid = {.data = 1};
@@ -28,7 +29,7 @@ struct HabitCase {
   bool repeated_keys = false;
 };
 
-pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
+pcg::Plan behaviour_plan(const BehaviourCase& c, const topology::Cluster& cluster) {
   pcg::models::TransformerConfig t;
   t.layers = 1;
   t.hidden = 256;
@@ -53,20 +54,20 @@ pcg::Plan habit_plan(const HabitCase& c, const topology::Cluster& cluster) {
   return test::megatron(pcg::models::transformer(t, 2 * c.grid.data), training, c.grid, cluster);
 }
 
-struct HabitBytes {
+struct BehaviourBytes {
   double forward = 0, backward = 0, added = 0;  // bytes; added: gradients of tensors that several read
 };
 
-HabitBytes bytes_with(const HabitCase& c, const profiles::FrameworkProfile& framework) {
+BehaviourBytes bytes_with(const BehaviourCase& c, const profiles::FrameworkProfile& framework) {
   const topology::Cluster cluster = test::dgx_a100(1, c.grid.data * c.grid.tensor * c.grid.context);
-  const pcg::Plan plan = habit_plan(c, cluster);
+  const pcg::Plan plan = behaviour_plan(c, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
   const auto sum = [](const std::vector<pcg::Kernel>& kernels) {
     double bytes = 0;
     for (const pcg::Kernel& k : kernels) bytes += k.bytes.value();
     return bytes;
   };
-  HabitBytes m;
+  BehaviourBytes m;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (!plan.pcg.nodes()[n].computes()) continue;
     const sim::NodeShape shape = sim::node_shape(plan, data.flow, n);
@@ -77,9 +78,9 @@ HabitBytes bytes_with(const HabitCase& c, const profiles::FrameworkProfile& fram
   return m;
 }
 
-// What a habit takes from the layer's kernels.
-HabitBytes taken(const HabitCase& c, const profiles::FrameworkProfile& without, const profiles::FrameworkProfile& with) {
-  const HabitBytes a = bytes_with(c, without), b = bytes_with(c, with);
+// What a behaviour takes from the layer's kernels.
+BehaviourBytes taken(const BehaviourCase& c, const profiles::FrameworkProfile& without, const profiles::FrameworkProfile& with) {
+  const BehaviourBytes a = bytes_with(c, without), b = bytes_with(c, with);
   return {a.forward - b.forward, a.backward - b.backward, a.added - b.added};
 }
 
@@ -89,13 +90,13 @@ TEST_CASE("one kernel for activation and product of a gated unit reads and write
   profiles::FrameworkProfile fused;
   fused.fused_gated_activation = true;
   for (const std::int64_t experts : {0, 4}) {
-    const double rows = experts == 0 ? kHabitTokens : kHabitExperts * kHabitTokens;
-    const HabitBytes m = taken({.gated = true, .experts = experts}, {}, fused);
-    CHECK(m.forward == doctest::Approx(4 * rows * kHabitInner));
-    CHECK(m.backward == doctest::Approx(6 * rows * kHabitInner));
+    const double rows = experts == 0 ? kBehaviourTokens : kBehaviourExperts * kBehaviourTokens;
+    const BehaviourBytes m = taken({.gated = true, .experts = experts}, {}, fused);
+    CHECK(m.forward == doctest::Approx(4 * rows * kBehaviourInner));
+    CHECK(m.backward == doctest::Approx(6 * rows * kBehaviourInner));
     CHECK(m.added == 0);
   }
-  const HabitBytes plain = taken({}, {}, fused);
+  const BehaviourBytes plain = taken({}, {}, fused);
   CHECK(plain.forward == 0);
   CHECK(plain.backward == 0);
 }
@@ -103,8 +104,9 @@ TEST_CASE("one kernel for activation and product of a gated unit reads and write
 TEST_CASE("both projections in one product add up no gradients of what they read") {
   profiles::FrameworkProfile joint;
   joint.joint_gated_projections = true;
-  CHECK(taken({.gated = true}, {}, joint).added == doctest::Approx(6 * kHabitTokens * kHabitWidth));
-  CHECK(taken({.gated = true, .experts = 4}, {}, joint).added == doctest::Approx(6 * kHabitExperts * kHabitTokens * kHabitWidth));
+  CHECK(taken({.gated = true}, {}, joint).added == doctest::Approx(6 * kBehaviourTokens * kBehaviourWidth));
+  CHECK(taken({.gated = true, .experts = 4}, {}, joint).added ==
+        doctest::Approx(6 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth));
   CHECK(taken({.gated = false}, {}, joint).added == 0);
   CHECK(taken({.gated = true}, {}, joint).forward == 0);
 }
@@ -112,9 +114,9 @@ TEST_CASE("both projections in one product add up no gradients of what they read
 TEST_CASE("a rotation apart moves its own bytes for each element of queries and keys") {
   profiles::FrameworkProfile apart;
   apart.rotation = {base::Bytes(24), base::Bytes(34)};
-  const HabitBytes m = taken({.rope = true}, apart, {});
-  CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kHabitTokens * kHabitWidth));
-  CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kHabitTokens * kHabitWidth));
+  const BehaviourBytes m = taken({.rope = true}, apart, {});
+  CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
+  CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
   CHECK(taken({.rope = false}, apart, {}).forward == 0);
 }
 
@@ -128,13 +130,13 @@ TEST_CASE(
   };
   for (const auto kind : {search::ContextKind::ring, search::ContextKind::gather})
     for (const int context : {2, 4}) {
-      const double elements = kHabitTokens / context * kHabitWidth * (context - 1);  // of attention's output, for all blocks
+      const double elements = kBehaviourTokens / context * kBehaviourWidth * (context - 1);  // of attention's output, for all blocks
       CHECK(joined(context, kind).forward == doctest::Approx((38 + 2 * 4) * elements));
       CHECK(joined(context, kind).backward == doctest::Approx((10 + 2 * 25) * elements));
     }
   // Two of four heads share a key, unless it is repeated for each.
   const search::GridConfig two = {.data = 1, .context = 2};
-  const double elements = kHabitTokens / 2 * kHabitWidth;
+  const double elements = kBehaviourTokens / 2 * kBehaviourWidth;
   CHECK(taken({.grid = two, .kv_heads = 2}, apart, {}).forward == doctest::Approx((38 + 4) * elements));
   CHECK(taken({.grid = two, .kv_heads = 2, .repeated_keys = true}, apart, {}).forward == doctest::Approx((38 + 2 * 4) * elements));
   CHECK(joined(2, search::ContextKind::ulysses).forward == 0);  // whole sequences of fewer heads
@@ -144,14 +146,14 @@ TEST_CASE(
 TEST_CASE("RMS norms apart move their own bytes for each element, in so many kernels; a compiler fuses them") {
   profiles::FrameworkProfile apart, fused;
   apart.rms_norm = {.forward = base::Bytes(36), .backward = base::Bytes(76), .forward_kernels = 8, .backward_kernels = 12};
-  const HabitBytes m = taken({.rms_norm = true}, apart, fused);
-  constexpr double kNorms = 3, kWeight = 2 * kHabitWidth;
-  CHECK(m.forward == doctest::Approx(kNorms * ((36 - 4) * kHabitTokens * kHabitWidth - kWeight)));
-  CHECK(m.backward == doctest::Approx(kNorms * ((76 - 6) * kHabitTokens * kHabitWidth - kWeight)));
+  const BehaviourBytes m = taken({.rms_norm = true}, apart, fused);
+  constexpr double kNorms = 3, kWeight = 2 * kBehaviourWidth;
+  CHECK(m.forward == doctest::Approx(kNorms * ((36 - 4) * kBehaviourTokens * kBehaviourWidth - kWeight)));
+  CHECK(m.backward == doctest::Approx(kNorms * ((76 - 6) * kBehaviourTokens * kBehaviourWidth - kWeight)));
   CHECK(taken({.rms_norm = false}, apart, fused).forward == 0);  // with a mean: one kernel
 
   const topology::Cluster cluster = test::dgx_a100(1, 1);
-  const pcg::Plan plan = habit_plan({.rms_norm = true}, cluster);
+  const pcg::Plan plan = behaviour_plan({.rms_norm = true}, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (!plan.pcg.nodes()[n].computes() || !std::holds_alternative<pcg::LayerNorm>(*plan.pcg.nodes()[n].operation())) continue;
@@ -166,10 +168,10 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
   profiles::FrameworkProfile sorts;
   sorts.sorts_exchanged_tokens = true;
   const auto passes = [&](int expert, pcg::Dispatch by) {
-    const HabitCase c{.experts = 4, .grid = {.data = 4, .expert = expert, .dispatch = by}};
-    const HabitBytes m = taken(c, sorts, {});
+    const BehaviourCase c{.experts = 4, .grid = {.data = 4, .expert = expert, .dispatch = by}};
+    const BehaviourBytes m = taken(c, sorts, {});
     CHECK(m.forward == doctest::Approx(m.backward));
-    return m.forward / (4 * kHabitExperts * kHabitTokens * kHabitWidth);
+    return m.forward / (4 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth);
   };
   CHECK(passes(2, pcg::Dispatch::nccl) == doctest::Approx(2));  // behind dispatch and before combine
   CHECK(passes(1, pcg::Dispatch::nccl) == 0);                   // nothing travels
@@ -181,8 +183,8 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
 // C(4,2)).
 TEST_CASE("tokens are permuted by kernels of the framework, 2 (1 + k) n h bytes a time, unless the library brings them into order") {
   const auto permuted = [](pcg::Dispatch by) {
-    const HabitCase c{.experts = 4, .grid = {.data = 4, .expert = 2, .dispatch = by}};
-    const pcg::Plan plan = habit_plan(c, test::dgx_a100(1, 4));
+    const BehaviourCase c{.experts = 4, .grid = {.data = 4, .expert = 2, .dispatch = by}};
+    const pcg::Plan plan = behaviour_plan(c, test::dgx_a100(1, 4));
     const sim::Dataflow data = sim::dataflow_of(plan);
     double forward = 0, backward = 0;
     const auto add = [](double& bytes, const std::vector<pcg::Kernel>& kernels) {
@@ -197,8 +199,8 @@ TEST_CASE("tokens are permuted by kernels of the framework, 2 (1 + k) n h bytes 
     }
     return std::pair(forward, backward);
   };
-  const double once = 2 * (1 + kHabitExperts) * kHabitTokens * kHabitWidth;  // the gates are read besides
-  const double arrived = 2 * (2 * 5.0 / 6 + kHabitExperts) * kHabitTokens * kHabitWidth;
+  const double once = 2 * (1 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;  // the gates are read besides
+  const double arrived = 2 * (2 * 5.0 / 6 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;
   for (const auto& [by, bytes] : {std::pair(pcg::Dispatch::nccl, once), std::pair(pcg::Dispatch::deepep, arrived)}) {
     CHECK(permuted(by).first == doctest::Approx(2 * bytes).epsilon(0.03));
     CHECK(permuted(by).second == doctest::Approx(2 * bytes).epsilon(0.03));
@@ -211,7 +213,7 @@ TEST_CASE("where its own softmax does not run, a framework moves its own bytes f
   const auto moved = [](std::int64_t heads, int tensor, std::int64_t keys) {
     profiles::FrameworkProfile fallback;
     fallback.fallback_softmax = {8, keys, 5, 4, base::Bytes(37), base::Bytes(41)};
-    const HabitBytes m = taken({.unfused_heads = heads, .grid = {.tensor = tensor, .data = 1}}, fallback, {});
+    const BehaviourBytes m = taken({.unfused_heads = heads, .grid = {.tensor = tensor, .data = 1}}, fallback, {});
     const double scores = 2.0 * static_cast<double>(heads) / tensor * 256 * 256;
     return std::pair(m.forward / scores, m.backward / scores);
   };
@@ -222,10 +224,10 @@ TEST_CASE("where its own softmax does not run, a framework moves its own bytes f
 }
 
 TEST_CASE("scaling and masks apart move numbers of the scores' own width, of attention that is not fused") {
-  const auto moved = [](std::int64_t unfused_heads, const profiles::ScoresApart& apart) {
+  const auto moved = [](std::int64_t unfused_heads, const profiles::UnfusedScores& apart) {
     profiles::FrameworkProfile eager;
-    eager.scores_apart = apart;
-    const HabitBytes m = taken({.unfused_heads = unfused_heads, .grid = {.data = 1}}, eager, {});
+    eager.unfused_scores = apart;
+    const BehaviourBytes m = taken({.unfused_heads = unfused_heads, .grid = {.data = 1}}, eager, {});
     const double scores = 2.0 * static_cast<double>(std::max<std::int64_t>(unfused_heads, 1)) * 256 * 256;
     return std::pair(m.forward / scores, m.backward / scores);
   };
@@ -237,7 +239,7 @@ TEST_CASE("scaling and masks apart move numbers of the scores' own width, of att
 
 TEST_CASE("copies around a unit move their bytes for each parameter that a node reads") {
   const topology::Cluster cluster = test::dgx_a100(1, 2);
-  const pcg::Plan plan = habit_plan({.gated = true, .grid = {.data = 2, .zero = 3}}, cluster);
+  const pcg::Plan plan = behaviour_plan({.gated = true, .grid = {.data = 2, .zero = 3}}, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
   double gathered = 0, parameters = 0;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
@@ -247,7 +249,8 @@ TEST_CASE("copies around a unit move their bytes for each parameter that a node 
       if (plan.pcg.node(from.node).is_weight()) parameters += static_cast<double>(plan.pcg.whole_outputs(from.node)[0].elements());
     CHECK(sim::unit_copies(plan, data.flow, sim::UnitCopy::weights, base::Bytes(0), n).empty());
   }
-  CHECK(parameters > 3 * kHabitWidth * kHabitInner + 4 * kHabitWidth * kHabitWidth);  // three of the MLP, four of attention, norms
+  CHECK(parameters >
+        3 * kBehaviourWidth * kBehaviourInner + 4 * kBehaviourWidth * kBehaviourWidth);  // three of the MLP, four of attention, norms
   CHECK(gathered == doctest::Approx(6 * parameters));
 }
 
@@ -258,7 +261,7 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
   profiles::FrameworkProfile joint = slow;
   joint.joint_gated_projections = true;
   for (const int expert : {1, 2, 4}) {
-    const pcg::Plan plan = habit_plan({.gated = true, .experts = 4, .grid = {.data = 4, .expert = expert}}, cluster);
+    const pcg::Plan plan = behaviour_plan({.gated = true, .experts = 4, .grid = {.data = 4, .expert = expert}}, cluster);
     const sim::Dataflow data = sim::dataflow_of(plan);
     const auto host = [&](const profiles::FrameworkProfile& framework) {
       sim::PriceList prices(plan, data.flow, cluster, framework);
@@ -280,7 +283,7 @@ TEST_CASE("hosts launch the further kernels of unfused attention at a price of t
   // Forward scores, softmax and values; backward two products, the softmax and two products.
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto host = [&](std::int64_t unfused_heads, base::Seconds attention_kernel) {
-    const pcg::Plan plan = habit_plan({.unfused_heads = unfused_heads}, cluster);
+    const pcg::Plan plan = behaviour_plan({.unfused_heads = unfused_heads}, cluster);
     const sim::Dataflow data = sim::dataflow_of(plan);
     profiles::FrameworkProfile framework;
     framework.host.forward_kernel = framework.host.backward_kernel = base::Seconds(100e-6);
@@ -300,8 +303,8 @@ TEST_CASE("hosts wait at each activation of experts with biases, when it is comp
   const topology::Cluster cluster = test::dgx_a100(1, 2);
   profiles::FrameworkProfile waiting;
   waiting.host_waits_for_activations = true;
-  const auto waits = [&](const HabitCase& c, const profiles::FrameworkProfile& framework, pcg::Recompute recompute) {
-    pcg::Plan plan = habit_plan(c, cluster);
+  const auto waits = [&](const BehaviourCase& c, const profiles::FrameworkProfile& framework, pcg::Recompute recompute) {
+    pcg::Plan plan = behaviour_plan(c, cluster);
     plan.recompute = recompute;
     const sim::Program program = sim::lower(plan, sim::dataflow_of(plan), cluster, framework);
     int count = 0;
@@ -312,8 +315,8 @@ TEST_CASE("hosts wait at each activation of experts with biases, when it is comp
   };
   using enum pcg::Recompute;
   for (const bool gated : {false, true}) {
-    const HabitCase biased{.gated = gated, .experts = 4, .grid = {.data = 2, .expert = 2}, .expert_biases = true};
-    HabitCase plain = biased;
+    const BehaviourCase biased{.gated = gated, .experts = 4, .grid = {.data = 2, .expert = 2}, .expert_biases = true};
+    BehaviourCase plain = biased;
     plain.expert_biases = false;
     CHECK(waits(biased, {}, none) == 0);
     CHECK(waits(plain, waiting, none) == 0);
@@ -325,7 +328,7 @@ TEST_CASE("hosts wait at each activation of experts with biases, when it is comp
 // Of h x f weights: in bf16 the product's own output is 2 bytes an element; a buffer of gradients in fp32 is read and written instead, 8.
 TEST_CASE("a weight gradient that is added to a buffer takes as long as that is read and written on top") {
   const topology::Cluster cluster = test::dgx_a100(1, 1);
-  pcg::Plan plan = habit_plan({}, cluster);
+  pcg::Plan plan = behaviour_plan({}, cluster);
   plan.training.precision = pcg::Precision::bf16;
   const sim::Dataflow data = sim::dataflow_of(plan);
   const auto seconds = [&](const profiles::FrameworkProfile& framework) {
@@ -341,7 +344,7 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
   in_half.fused_gradient_accumulation = true;
   in_full = in_half;
   in_full.fp32_gradients = true;
-  const double weights = 2 * kHabitWidth * kHabitInner;  // two products
+  const double weights = 2 * kBehaviourWidth * kBehaviourInner;  // two products
   const double bandwidth = profiles::device_profile("a100-sxm-80gb").memory_bandwidth.value();
   CHECK(seconds(in_half) - seconds(apart) == doctest::Approx((4 - 2) * weights / bandwidth));
   CHECK(seconds(in_full) - seconds(apart) == doctest::Approx((8 - 2) * weights / bandwidth));

@@ -1,4 +1,4 @@
-// What frameworks and their libraries hold beside a plan's tensors (profiles::MemoryHabits), by hand. A GPT of width h, V entries, n
+// What frameworks and their libraries hold beside a plan's tensors (profiles::MemoryBehaviour), by hand. A GPT of width h, V entries, n
 // tokens:
 //   placeholders of gradients   2 (3 + 1 + 4 + 4) h^2 + 2 V h   bytes: one for each shape of a weight, however many layers have it
 //   workspaces of products      so many times what the device asks for, or what the framework gives
@@ -21,8 +21,8 @@ sim::DeviceMemory memory_with(const pcg::Plan& plan, const topology::Cluster& cl
   return sim::device_memory(plan, sim::dataflow_of(plan), cluster, framework).at(0);
 }
 
-// A framework that has no habits of its own, or those of `memory`.
-profiles::FrameworkProfile with_habits(profiles::MemoryHabits memory) {
+// A framework that has no behaviours of its own, or those of `memory`.
+profiles::FrameworkProfile with_behaviour(profiles::MemoryBehaviour memory) {
   profiles::FrameworkProfile f = profiles::framework_profile(pcg::Framework::generic);
   f.memory = std::move(memory);
   return f;
@@ -30,8 +30,8 @@ profiles::FrameworkProfile with_habits(profiles::MemoryHabits memory) {
 
 const pcg::Plan kLibraryPlan = test::megatron(test::kShape, {}, test::dgx_a100(1, 1));
 
-double fixed_bytes(profiles::MemoryHabits habits, const topology::Cluster& cluster = test::dgx_a100(1, 1)) {
-  return memory_with(kLibraryPlan, cluster, with_habits(std::move(habits))).fixed.value();
+double fixed_bytes(profiles::MemoryBehaviour behaviours, const topology::Cluster& cluster = test::dgx_a100(1, 1)) {
+  return memory_with(kLibraryPlan, cluster, with_behaviour(std::move(behaviours))).fixed.value();
 }
 
 topology::Cluster one_h100() {
@@ -55,12 +55,12 @@ pcg::models::TransformerConfig config_of(bool experts, bool gated) {
   return c;
 }
 
-// How much more a micro-batch of the model keeps with these habits than without.
-double kept_more(const pcg::models::TransformerConfig& config, const profiles::MemoryHabits& habits) {
+// How much more a micro-batch of the model keeps with these behaviours than without.
+double kept_more(const pcg::models::TransformerConfig& config, const profiles::MemoryBehaviour& behaviours) {
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const pcg::Plan plan = test::megatron(pcg::models::transformer(config, 4), test::megatron_training(4), {}, cluster);
-  return memory_with(plan, cluster, with_habits(habits)).saved.at(0).value() -
-         memory_with(plan, cluster, with_habits({})).saved.at(0).value();
+  return memory_with(plan, cluster, with_behaviour(behaviours)).saved.at(0).value() -
+         memory_with(plan, cluster, with_behaviour({})).saved.at(0).value();
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ TEST_CASE("both halves of a gated unit are one weight, and each expert has its o
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto placeholders = [&](bool experts) {
     const pcg::Plan plan = test::megatron(pcg::models::transformer(config_of(experts, true), 4), test::megatron_training(4), {}, cluster);
-    return memory_with(plan, cluster, with_habits({.gradient_placeholders = true})).fixed.value();
+    return memory_with(plan, cluster, with_behaviour({.gradient_placeholders = true})).fixed.value();
   };
   const double dense = 2 * (4 * kLibraryWidth * kLibraryWidth + 3 * kLibraryWidth * 1024 + 2048 * kLibraryWidth);
   CHECK(placeholders(false) == doctest::Approx(dense));
@@ -100,7 +100,7 @@ TEST_CASE("HybridEP has room for the tokens of all ranks at once") {
     grid.dispatch = by;
     const pcg::Plan plan = test::megatron(pcg::models::transformer(config_of(true, false), nodes * gpus),
                                           test::megatron_training(nodes * gpus), grid, cluster);
-    return memory_with(plan, cluster, with_habits({})).fixed.value();
+    return memory_with(plan, cluster, with_behaviour({})).fixed.value();
   };
   CHECK(buffer(1, 4, 4, pcg::Dispatch::hybridep) == doctest::Approx(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
   CHECK(buffer(2, 4, 8, pcg::Dispatch::hybridep) == doctest::Approx(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
@@ -111,7 +111,7 @@ TEST_CASE("HybridEP has room for the tokens of all ranks at once") {
 TEST_CASE("the loss keeps what the framework says, and needs what it says for a moment") {
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto memory = [&](double kept, double passing) {
-    return memory_with(kLibraryPlan, cluster, with_habits({.loss_kept = base::Bytes(kept), .loss_passing = base::Bytes(passing)}));
+    return memory_with(kLibraryPlan, cluster, with_behaviour({.loss_kept = base::Bytes(kept), .loss_temporaries = base::Bytes(passing)}));
   };
   CHECK(memory(4, 2).saved[0].value() - memory(2, 2).saved[0].value() == doctest::Approx(2 * kLibraryTokens * kLibraryEntries));
   // So much that nothing else is larger.
@@ -140,7 +140,7 @@ TEST_CASE("an RMS norm in pieces keeps what these made in place of what came in"
 
 TEST_CASE("the peak is that of the passes or that of the update, whichever is larger") {
   const topology::Cluster cluster = test::dgx_a100(1, 1);
-  const std::vector<sim::DeviceMemory> passes = {memory_with(kLibraryPlan, cluster, with_habits({}))};
+  const std::vector<sim::DeviceMemory> passes = {memory_with(kLibraryPlan, cluster, with_behaviour({}))};
   std::vector<sim::DeviceMemory> update = passes;
   update[0].update = base::Bytes(1e10);
   const auto use = [&](const std::vector<sim::DeviceMemory>& m) { return sim::peak_memory(kLibraryPlan, m, cluster); };
@@ -158,7 +158,7 @@ TEST_CASE("what the loss needs for a moment is gone when layers are computed aga
   search::GridConfig full;
   full.recompute = pcg::Recompute::full;
   const auto transient = [&](const search::GridConfig& c) {
-    return memory_with(test::megatron(shape, c, cluster), cluster, with_habits({})).transient.at(0).value();
+    return memory_with(test::megatron(shape, c, cluster), cluster, with_behaviour({})).transient.at(0).value();
   };
   CHECK(transient(full) == doctest::Approx(transient({})));
   CHECK(transient({}) >= 2 * kLibraryTokens * 16384);

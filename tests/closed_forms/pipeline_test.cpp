@@ -8,13 +8,13 @@ namespace {
 // What one more micro-batch costs, once the pipeline is full. Hosts that take no time: kernels alone set the pace.
 double pace(const test::Shape& shape, search::GridConfig config) {
   const auto cluster = test::dgx_a100(1, config.pipeline);
-  sim::SimulationConfig habits;
-  habits.framework = profiles::framework_profile(pcg::Framework::generic);
+  sim::SimulationConfig behaviours;
+  behaviours.framework = profiles::framework_profile(pcg::Framework::generic);
   config.micro_batch = 1;
   const auto seconds = [&](std::int64_t micro_batches) {
     test::Shape s = shape;
     s.batch = micro_batches;
-    return sim::simulate_plan(test::megatron(s, config, cluster), cluster, habits).iteration_time.value();
+    return sim::simulate_plan(test::megatron(s, config, cluster), cluster, behaviours).iteration_time.value();
   };
   return (seconds(24) - seconds(8)) / 16;
 }

@@ -298,7 +298,7 @@ TEST_CASE("a transformer layer costs what the builtin one does") {
   const pcg::Graph two = pcg::models::transformer(c, 8);
   const pcg::Graph g = load(Encoder({}).make(), 8);
   CHECK(g.parameters() == two.parameters() - one.parameters());
-  // Apart from the loss, which has 2 or so operations for each of 8 x 6 x 16 numbers.
+  // SeparateKernels from the loss, which has 2 or so operations for each of 8 x 6 x 16 numbers.
   CHECK(g.forward_flops().value() == doctest::Approx((two.forward_flops() - one.forward_flops()).value()).epsilon(0.01));
 }
 

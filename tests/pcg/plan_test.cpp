@@ -144,7 +144,7 @@ TEST_CASE("reading what was written gives the plan again") {
     p.training.framework = static_cast<Framework>(random.below(4));
     p.training.fp32_gradients = random.below(2) == 0;
     p.training.clip_gradients = random.below(2) == 0;
-    p.training.equal_tokens = random.below(2) == 0;
+    p.training.constant_tokens = random.below(2) == 0;
     p.recompute = static_cast<Recompute>(random.below(3));
     p.zero = static_cast<int>(random.below(4));
     if (p.zero > 0) p.memory.zero.groups = 1 << random.below(4);

@@ -58,14 +58,14 @@ TEST_CASE("every key of a framework profile is read") {
       "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  attention_gradient: {a100: 0.2}\n  sustained: {h100: 0.8}\n"
       "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
-      "  scores_apart: {forward: 2, backward: 5, masked: 4}\n"
+      "  unfused_scores: {forward: 2, backward: 5, masked: 4}\n"
       "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B, forward_strided_bytes: 4 B, backward_strided_bytes: 8 B}\n"
       "  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
       "  joint_gated_projections: true\n  sorts_exchanged_tokens: true\n  sequence_first: true\n"
       "  host_waits_for_activations: true\n  blocking_launches: true\n"
-      "  memory: {loss_kept: 2 B, loss_passing: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
+      "  memory: {loss_kept: 2 B, loss_temporaries: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
       "product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
       "    allocator_share: 0.05}\n"
@@ -82,7 +82,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.attention_gradient.at("a100") == 0.2);
   CHECK(f.sustained.at("h100") == 0.8);
   CHECK(f.fallback_softmax == profiles::FallbackSoftmax{8, 64, 2, 3, base::Bytes(12), base::Bytes(14)});
-  CHECK(f.scores_apart == profiles::ScoresApart{2, 5, 4});
+  CHECK(f.unfused_scores == profiles::UnfusedScores{2, 5, 4});
   CHECK(f.stops_recomputation_early);
   CHECK(f.unit_copies == profiles::UnitCopies{base::Bytes(4), base::Bytes(6)});
   CHECK(f.loss.forward_kernels == 6);
@@ -100,17 +100,17 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.blocking_launches);
   CHECK(f.host.expert.value() == doctest::Approx(7e-6));
   CHECK(f.host.attention_kernel.value() == doctest::Approx(3e-6));
-  CHECK(f.memory == profiles::MemoryHabits{.loss_kept = base::Bytes(2),
-                                           .loss_passing = base::Bytes(8),
-                                           .gradient_placeholders = true,
-                                           .half_gradients = true,
-                                           .weighed_activations = true,
-                                           .copied_attention_output = {"a100"},
-                                           .product_workspaces = 2,
-                                           .product_workspace = base::Bytes(32.0 * 1024 * 1024),
-                                           .library_workspaces = 1,
-                                           .expert_workspaces = 4,
-                                           .allocator_share = 0.05});
+  CHECK(f.memory == profiles::MemoryBehaviour{.loss_kept = base::Bytes(2),
+                                              .loss_temporaries = base::Bytes(8),
+                                              .gradient_placeholders = true,
+                                              .half_gradients = true,
+                                              .weighed_activations = true,
+                                              .copied_attention_output = {"a100"},
+                                              .product_workspaces = 2,
+                                              .product_workspace = base::Bytes(32.0 * 1024 * 1024),
+                                              .library_workspaces = 1,
+                                              .expert_workspaces = 4,
+                                              .allocator_share = 0.05});
   CHECK(f.host.forward_kernel.value() == doctest::Approx(10e-6));
   CHECK(f.host.launch_jitter.value() == doctest::Approx(2e-6));
   CHECK(f.host.iteration.value() == 0);
@@ -140,13 +140,13 @@ TEST_CASE("a compiler fuses rotations, RMS norms, gated units and what surrounds
   const std::string text =
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  host: {}\n  rotation: {forward_bytes: 20 B, backward_bytes: 20 "
       "B}\n"
-      "  scores_apart: {forward: 2, backward: 5}\n  rms_norm: {forward_bytes: 36 B, backward_bytes: 76 B, forward_kernels: 8}\n";
+      "  unfused_scores: {forward: 2, backward: 5}\n  rms_norm: {forward_bytes: 36 B, backward_bytes: 76 B, forward_kernels: 8}\n";
   const auto eager = load_framework(text), compiled = load_framework(text + "  compiled: true\n");
   CHECK(eager.rms_norm == profiles::BytesPerElement{base::Bytes(36), base::Bytes(76), 8, 1});
   CHECK_FALSE(eager.fused_gated_activation);
   CHECK(compiled.fused_gated_activation);
   CHECK(compiled.rotation == profiles::BytesPerElement{});
   CHECK(compiled.rms_norm == profiles::BytesPerElement{});
-  CHECK(eager.scores_apart.backward == 5);
-  CHECK(compiled.scores_apart == profiles::ScoresApart{});
+  CHECK(eager.unfused_scores.backward == 5);
+  CHECK(compiled.unfused_scores == profiles::UnfusedScores{});
 }

@@ -12,7 +12,7 @@
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/language/text.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
 
 namespace rules::rewriting {
 namespace {
@@ -35,7 +35,7 @@ std::map<std::string, int> kinds_of(const pcg::Pcg& g) {
 
 // Takes the first occurrence of selected rules whose source begins so, and whose target has this; as often as there is one.
 int apply_all(pcg::Pcg& g, Matcher& matcher, const std::string& source, const std::string& target) {
-  const std::vector<Rule>& rules = algebraic_rules_at_hand().rules;
+  const std::vector<Rule>& rules = builtin_algebraic_rules().rules;
   for (int steps = 0;; ++steps) {
     matcher.restart(g);
     bool applied = false;
@@ -87,10 +87,10 @@ TEST_CASE("why a search leaves rules out") {
 }
 
 TEST_CASE("every rule at hand is taken or left out for one reason") {
-  const Selection& s = algebraic_rules_at_hand();
+  const Selection& s = builtin_algebraic_rules();
   std::size_t all = 0;
   for (const std::size_t n : s.count) all += n;
-  CHECK(all == rules_at_hand().size());
+  CHECK(all == builtin_rules().size());
   CHECK(s.count[0] == s.rules.size());
   CHECK(s.count[static_cast<std::size_t>(LeftOut::layout)] > 0);
   for (const Rule& r : s.rules) CHECK(kind_of(r.equation) == RuleKind::algebraic);
@@ -102,7 +102,7 @@ TEST_CASE("every rule at hand is taken or left out for one reason") {
 TEST_CASE("merged convolutions stay merged through norm and relu, until nothing is left of the split") {
   const pcg::Graph start = two_towers();
   pcg::Pcg g = serial_pcg(start);
-  Matcher matcher(algebraic_rules_at_hand().rules, g);
+  Matcher matcher(builtin_algebraic_rules().rules, g);
   const auto same = [&] {
     for (const std::uint64_t seed : {1U, 2U}) CHECK(pcg::evaluate(g, 1, seed) == pcg::evaluate(start, seed));
   };
@@ -126,7 +126,7 @@ TEST_CASE("the towers of Inception-v3's modules merge") {
   const pcg::Graph model = pcg::models::builtin("inception-v3", 2);
   pcg::Pcg g = serial_pcg(model);
   const std::map<std::string, int> before = kinds_of(g);
-  Matcher matcher(algebraic_rules_at_hand().rules, g);
+  Matcher matcher(builtin_algebraic_rules().rules, g);
   const int convolutions = apply_all(g, matcher, "conv(x, k) ; conv(x, l)", "split1");
   const int norms = apply_all(g, matcher, "batch_norm(split0", "; split1");
   const int relus = apply_all(g, matcher, "relu(split0", "; split1");
@@ -142,10 +142,10 @@ TEST_CASE("the towers of Inception-v3's modules merge") {
 
 TEST_CASE("of each model some rules speak, and merges occur where layers share an input") {
   std::map<std::string, std::set<std::string>> sources;
-  Matcher matcher(algebraic_rules_at_hand().rules, pcg::Pcg());
+  Matcher matcher(builtin_algebraic_rules().rules, pcg::Pcg());
   for (const std::string name : {"inception-v3", "resnext-50", "bert-large", "dlrm", "xdl", "candle-uno", "mlp", "t5-large"}) {
     matcher.restart(serial_pcg(pcg::models::builtin(name, 8)));
-    for (const Match& m : matcher.matches()) sources[name].insert(source_text(algebraic_rules_at_hand().rules[m.rule]));
+    for (const Match& m : matcher.matches()) sources[name].insert(source_text(builtin_algebraic_rules().rules[m.rule]));
     std::string text;
     for (const std::string& s : sources[name]) text += "\n  " + s;
     MESSAGE(name, ": ", matcher.matches().size(), " occurrences", text);

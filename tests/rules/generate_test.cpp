@@ -15,8 +15,8 @@
 #include "search/rules/language/parse.hpp"
 #include "search/rules/language/typing.hpp"
 #include "search/rules/meaning/values.hpp"
-#include "search/rules/rule_files/at_hand_text.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
+#include "search/rules/rule_files/builtin_rules_text.hpp"
 #include "tests/rules/equations.hpp"
 #include "tests/rules/nameless.hpp"
 
@@ -135,12 +135,12 @@ TEST_CASE("no two rules are one up to names") {
 }
 
 // What makes it safe to use them without a proof: these bytes come out of generating and proving here and now.
-TEST_CASE("the rules at hand are those that are generated and proved") {
-  const bool same = at_hand_text(all_rules().rules, axioms()) == text_of_rules_at_hand();
-  CHECK_MESSAGE(same, "renew them: foreshard rules generate --write-at-hand search/rules/rule_files/at_hand.txt");
-  REQUIRE(rules_at_hand().size() == all_rules().rules.size());
-  for (std::size_t i = 0; i < rules_at_hand().size(); ++i) {
-    const Rule &read = rules_at_hand()[i], &made = all_rules().rules[i];
+TEST_CASE("the built-in rules are those that are generated and proved") {
+  const bool same = builtin_rules_text(all_rules().rules, axioms()) == text_of_builtin_rules();
+  CHECK_MESSAGE(same, "renew them: foreshard rules generate --write-builtin search/rules/rule_files/builtin_rules.txt");
+  REQUIRE(builtin_rules().size() == all_rules().rules.size());
+  for (std::size_t i = 0; i < builtin_rules().size(); ++i) {
+    const Rule &read = builtin_rules()[i], &made = all_rules().rules[i];
     CHECK(read.name == made.name);
     CHECK(read.forward == made.forward);
     CHECK(read.axioms == made.axioms);
@@ -150,12 +150,12 @@ TEST_CASE("the rules at hand are those that are generated and proved") {
   }
 }
 
-TEST_CASE("a text of rules at hand that is cut off or changed is no text of them") {
-  const std::string text(text_of_rules_at_hand());
-  CHECK_THROWS_AS((void)read_at_hand_text(text.substr(0, text.size() / 2)), base::InternalError);
+TEST_CASE("a text of built-in rules that is cut off or changed is no text of them") {
+  const std::string text(text_of_builtin_rules());
+  CHECK_THROWS_AS((void)read_builtin_rules_text(text.substr(0, text.size() / 2)), base::InternalError);
   std::string changed = text;
   changed[changed.find("<=>") + 2] = ' ';
-  CHECK_THROWS_AS((void)read_at_hand_text(changed), base::InternalError);
+  CHECK_THROWS_AS((void)read_builtin_rules_text(changed), base::InternalError);
 }
 
 TEST_CASE("what is known is found: TASO's merges, Unity's movements") {

@@ -21,7 +21,7 @@ const QuestionKind kOther{"pytorch", "a100", "several nodes", "half", "sharded",
 IntervalModel model() {
   IntervalModel m;
   m.tail = 0.1;
-  m.likeness = {.other_framework = 0.1, .other_word = 0.5, .per_doubling = 0.5};
+  m.similarity = {.other_framework = 0.1, .other_word = 0.5, .per_doubling = 0.5};
   m.growth.rate = {1, 2};
   m.groups.push_back({"near", kKind, 40, 30, 33, 1, {-0.1, 0, 0.1, 0.2}});
   m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}});
@@ -45,12 +45,12 @@ std::string problems_of(const std::string& text) {
 
 TEST_CASE("a group counts by what tells it from the question") {
   const IntervalModel m = model();
-  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question())) == 1);
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question())) == 1);
   // Another framework, and one other word: replicas.
-  CHECK(likeness_of(m.likeness, difference_of(m.groups[1], question())) == doctest::Approx(0.1 * 0.5));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[1], question())) == doctest::Approx(0.1 * 0.5));
   // Two doublings beyond the range, on either side.
-  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question(35))) == doctest::Approx(0.25));
-  CHECK(likeness_of(m.likeness, difference_of(m.groups[0], question(28))) == doctest::Approx(0.25));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(35))) == doctest::Approx(0.25));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(28))) == doctest::Approx(0.25));
 }
 
 TEST_CASE("the spread is the weighted quantiles of all groups") {
@@ -123,7 +123,7 @@ TEST_CASE("the accuracy file reads back what was written") {
   CHECK(again.groups[1].kind == kOther);
   CHECK(again.groups[1].most_log2_parameters == 33);
   CHECK(again.groups[1].quantiles == m.groups[1].quantiles);
-  CHECK(again.likeness.per_doubling == 0.5);
+  CHECK(again.similarity.per_doubling == 0.5);
   CHECK(again.growth.rate == m.growth.rate);
   CHECK(read_intervals(base::parse_yaml(write_intervals({}, "a test"), "accuracy.yaml")).groups.empty());
 }
@@ -138,7 +138,7 @@ TEST_CASE("what is wrong with an accuracy file") {
   };
   CHECK(problems_of(text) == "");
   CHECK(problems_of(with("tail: 0.1", "tail: 0.6")).starts_with("accuracy.tail: "));
-  CHECK(problems_of(with("per_doubling: 0.5", "per_doubling: 2")).starts_with("accuracy.likeness.per_doubling: "));
+  CHECK(problems_of(with("per_doubling: 0.5", "per_doubling: 2")).starts_with("accuracy.similarity.per_doubling: "));
   CHECK(problems_of(with("host: 1", "host: -1")).starts_with("accuracy.growth.host: "));
   CHECK(problems_of(with("[-0.1, 0, ", "[0, -0.1, ")) == "accuracy.groups[0].quantiles: expected numbers in ascending order\n");
   CHECK(problems_of(with("0.1, 0.2]", "0.1, 12]")) == "accuracy.groups[0].quantiles: log ratios must lie within 10\n");

@@ -13,8 +13,8 @@
 #include "search/planners.hpp"
 #include "search/planners/unity/unity.hpp"
 #include "search/rules/axioms/axioms.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
 #include "search/rules/rule_files/rule_file_write.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace {
@@ -61,15 +61,15 @@ std::string wrong_in(const Folder& folder, const std::string& options) {
 }  // namespace
 
 TEST_CASE("without a file, those that ship are asked; of a file those that a search wants") {
-  CHECK(search::rules_to_ask({}).size() == rules::algebraic_rules_at_hand().rules.size());
+  CHECK(search::rules_to_ask({}).size() == rules::builtin_algebraic_rules().rules.size());
   const Folder folder;
-  const std::vector<rules::Rule>& all = rules::rules_at_hand();
+  const std::vector<rules::Rule>& all = rules::builtin_rules();
   const auto layout = std::ranges::find_if(all, [](const auto& r) { return kind_of(r.equation) != rules::RuleKind::algebraic; });
   REQUIRE(layout != all.end());
-  folder.write("two.yaml", to_text(std::vector{rules::algebraic_rules_at_hand().rules[0], *layout}, rules::axioms()));
+  folder.write("two.yaml", to_text(std::vector{rules::builtin_algebraic_rules().rules[0], *layout}, rules::axioms()));
   const search::GivenRules given = search::load_given_rules(folder.path() / "two.yaml");
   REQUIRE(search::rules_to_ask(given).size() == 1);
-  CHECK(search::rules_to_ask(given)[0].name == rules::algebraic_rules_at_hand().rules[0].name);
+  CHECK(search::rules_to_ask(given)[0].name == rules::builtin_algebraic_rules().rules[0].name);
   CHECK(search::asked_text(given).find("1 of the 2 rules of ") == 0);
   CHECK(search::asked_text(given).ends_with("two.yaml are asked; left out: 1 have layout operators"));
 }
@@ -102,7 +102,7 @@ TEST_CASE("rules are not given to a search that applies none") {
     return search::read_options(in, unity.options, folder.path());
   };
   CHECK_FALSE(unity.contradiction(read("{algebra: false}")));
-  folder.write("sums.yaml", to_text(std::vector{rules::algebraic_rules_at_hand().rules[0]}, rules::axioms()));
+  folder.write("sums.yaml", to_text(std::vector{rules::builtin_algebraic_rules().rules[0]}, rules::axioms()));
   CHECK_FALSE(unity.contradiction(read("{rules: sums.yaml}")));
   CHECK(unity.contradiction(read("{rules: sums.yaml, algebra: false}"))->key == "rules");
 }
@@ -115,7 +115,7 @@ TEST_CASE("a search applies the rules that it is given, and no others") {
   std::set<std::string> applied;
   for (const pcg::Rewrite& r : all.best->rewrites) applied.insert(r.rule);
   std::vector<rules::Rule> few, others;
-  for (const rules::Rule& r : rules::algebraic_rules_at_hand().rules)
+  for (const rules::Rule& r : rules::builtin_algebraic_rules().rules)
     if (applied.contains(r.name)) few.push_back(r);
     else if (others.empty()) others.push_back(r);
 

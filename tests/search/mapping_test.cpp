@@ -75,7 +75,7 @@ struct Placing {
   const search::Problem problem;
   search::OperatorCatalog catalog;
   BranchShapes shapes;
-  search::Weighing weighing{0.7, 0};
+  search::Objective objective{0.7, 0};
 
   explicit Placing(const test::Question& q) : problem(q.problem()), catalog(problem, 2) {}
 
@@ -87,7 +87,7 @@ struct Placing {
       parts.push_back(search::part_of(graph, s, kinds, catalog, shapes));
     std::vector<search::Link> links;
     for (const search::Mapping::Part& p : parts) links.push_back({{&p}});
-    search::Shortlists lists(catalog, weighing, most);
+    search::Shortlists lists(catalog, objective, most);
     search::Mapping mapping(problem.cluster, lists, shapes, {.side_by_side = side_by_side});
     return search::place_chain(mapping, links, {0, problem.cluster.device_count()}, whenever()).value();
   }
@@ -138,7 +138,7 @@ TEST_CASE("the dynamic program finds what elimination finds, and so what trying 
     for (int& c : choices) c = static_cast<int>(random.below(12));
     const pcg::Graph graph = random_graph(choices);
     search::OperatorSpace space(placing.catalog, graph, 4);
-    const auto wanted = space.cheapest(placing.weighing, 1000, whenever());
+    const auto wanted = space.cheapest(placing.objective, 1000, whenever());
     RC_ASSERT(wanted.has_value());
     const double whole = placing.place(graph, 0, false).seconds, split = placing.place(graph, 1, false).seconds;
     RC_ASSERT(std::abs(whole - wanted->seconds) <= 1e-9 * wanted->seconds);
@@ -164,14 +164,14 @@ TEST_CASE("two towers run side by side where the longer one ends before both wou
     const auto edge = placing.catalog.edge_at(graph, kinds, sum, static_cast<std::uint32_t>(which)).value();
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t w = 0; w < mine.costs.size(); ++w)
-      best = std::min(best, search::seconds_of(mine.costs[w], placing.weighing) +
+      best = std::min(best, search::seconds_of(mine.costs[w], placing.objective) +
                                 placing.catalog.movement(edge, mine.layouts[w], to.layouts[way_of_sum]));
     return best;
   };
   double sequence = std::numeric_limits<double>::infinity(), beside = sequence;
   const search::Ways& ways = placing.catalog.ways(kinds[sum], {0, 4});
   for (std::uint32_t w = 0; w < ways.costs.size(); ++w) {
-    const double last = search::seconds_of(ways.costs[w], placing.weighing);
+    const double last = search::seconds_of(ways.costs[w], placing.objective);
     sequence = std::min(sequence, last + tower(0, {0, 4}, w) + tower(1, {0, 4}, w));
     for (int cut = 1; cut < 4; ++cut) beside = std::min(beside, last + std::max(tower(0, {0, cut}, w), tower(1, {cut, 4 - cut}, w)));
   }

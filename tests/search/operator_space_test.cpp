@@ -89,17 +89,17 @@ TEST_CASE("the cheapest strategies together are the cheapest of all combinations
   search::OperatorSpace space(catalog, problem.model, 2);
   REQUIRE(space.operators().size() == 3);
   for (const double share : {1.0, 0.3, 0.0}) {
-    const search::Weighing weighing{share, 0};
-    const auto found = space.cheapest(weighing, 100, no_deadline());
+    const search::Objective objective{share, 0};
+    const auto found = space.cheapest(objective, 100, no_deadline());
     REQUIRE(found);
     CHECK(found->is_optimal);
-    CHECK(found->seconds == doctest::Approx(space.seconds(found->way, weighing)));
+    CHECK(found->seconds == doctest::Approx(space.seconds(found->way, objective)));
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::uint32_t> choice(3);
     const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.ways(o).strategies.size()); };
     for (choice[0] = 0; choice[0] < count(0); ++choice[0])
       for (choice[1] = 0; choice[1] < count(1); ++choice[1])
-        for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, weighing));
+        for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, objective));
     CHECK(found->seconds == doctest::Approx(best));
   }
 }

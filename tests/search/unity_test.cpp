@@ -75,7 +75,7 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   const search::Problem problem = q.problem();
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
-  search::RewrittenModel model(q.model, 5, rules::algebraic_rules_at_hand().rules, catalog, shapes);
+  search::RewrittenModel model(q.model, 5, rules::builtin_algebraic_rules().rules, catalog, shapes);
   CHECK(model.segments() == 3);
   static const search::SearchContext kContext;
   search::Budget never(kContext, base::Seconds(1));
@@ -127,7 +127,7 @@ TEST_CASE("a plan of the model as it is claims no rewrites") {
   search::OperatorCatalog catalog(problem, 2);
   search::BranchShapes shapes;
   const pcg::Graph graph = pcg::with_batch(q.model, 8);
-  search::RewrittenModel model(graph, 0, rules::algebraic_rules_at_hand().rules, catalog, shapes);
+  search::RewrittenModel model(graph, 0, rules::builtin_algebraic_rules().rules, catalog, shapes);
   static const search::SearchContext kContext;
   search::Budget never(kContext, base::Seconds(1));
   model.rewrite(
@@ -179,7 +179,7 @@ TEST_CASE("a weight that another segment reads is stored as it is") {
     const search::Problem problem = q.problem();
     search::OperatorCatalog catalog(problem, 2);
     search::BranchShapes shapes;
-    search::RewrittenModel model(q.model, 2, rules::algebraic_rules_at_hand().rules, catalog, shapes);
+    search::RewrittenModel model(q.model, 2, rules::builtin_algebraic_rules().rules, catalog, shapes);
     REQUIRE(model.segments() == 2);
     static const search::SearchContext kContext;
     search::Budget never(kContext, base::Seconds(1));

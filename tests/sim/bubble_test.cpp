@@ -10,7 +10,7 @@ namespace {
 
 using profiles::BySchedule;
 
-sim::SimulationConfig habits(BySchedule overlap, BySchedule host_waits, double micro_batch_s = 0) {
+sim::SimulationConfig behaviours(BySchedule overlap, BySchedule host_waits, double micro_batch_s = 0) {
   sim::SimulationConfig config;
   config.framework = profiles::framework_profile(pcg::Framework::generic);
   config.framework->overlap_stage_boundary = overlap;
@@ -36,7 +36,7 @@ TEST_CASE("what waits for another stage is bubble, whether the device waits for 
         CAPTURE(m);
         CAPTURE(waits);
         const auto plan = test::pipeline_of(test::mlp(16, 4096, 1024), 4, 1, m, kind);
-        const auto r = sim::simulate_plan(plan, cluster, habits({!waits, true}, {waits, false}));
+        const auto r = sim::simulate_plan(plan, cluster, behaviours({!waits, true}, {waits, false}));
         const double unit = r.iteration_time.value() / (12 * m + 35);
         CHECK(r.breakdown.bubble.value() / unit == doctest::Approx(m + 35).epsilon(0.03));
         CHECK(r.breakdown.compute.value() / unit == doctest::Approx(11 * m).epsilon(0.03));
@@ -51,7 +51,7 @@ TEST_CASE("a host that is late is idle time, though it has waited for another st
   // for its forward pass if it waits for the activation, which the first stage sees as bubble: what the other stage does is its affair.
   const auto cluster = test::star(1, 2, "100000 GB/s", "0 us");
   const auto plan = test::pipeline_of(test::mlp(8, 4096, 4096), 2, 1, 1, pcg::ScheduleKind::gpipe);
-  const auto run = [&](bool waits) { return sim::simulate_plan(plan, cluster, habits({true, true}, {waits, waits}, 5e-3)).breakdown; };
+  const auto run = [&](bool waits) { return sim::simulate_plan(plan, cluster, behaviours({true, true}, {waits, waits}, 5e-3)).breakdown; };
   const sim::Breakdown ahead = run(false), waits = run(true);
   CHECK(ahead.idle.value() == doctest::Approx(5e-3).epsilon(0.01));
   CHECK(waits.idle.value() == doctest::Approx(10e-3).epsilon(0.01));
@@ -64,7 +64,7 @@ TEST_CASE("a message to the device is communication, one to another stage is bub
   // second stage, which waits for the activation.
   const auto plan = test::pipeline_of(test::mlp(8, 4096, 4096), 2, 1, 1, pcg::ScheduleKind::gpipe);
   const auto run = [&](const std::string& bandwidth) {
-    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), habits({true, true}, {false, false})).breakdown;
+    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), behaviours({true, true}, {false, false})).breakdown;
   };
   const sim::Breakdown slow = run("1 GB/s"), quick = run("100000 GB/s");
   const double message = 4096.0 * 4096 * 4 / 1e9;
@@ -72,12 +72,12 @@ TEST_CASE("a message to the device is communication, one to another stage is bub
   CHECK((slow.bubble - quick.bubble).value() == doctest::Approx(message).epsilon(0.001));
 }
 
-TEST_CASE("habits at stage boundaries are those of the plan's schedule") {
+TEST_CASE("behaviours at stage boundaries are those of the plan's schedule") {
   const auto cluster = test::star(1, 2, "5 GB/s");
   const auto time = [&](int chunks, BySchedule overlap, BySchedule host_waits) {
     const auto kind = chunks > 1 ? pcg::ScheduleKind::interleaved : pcg::ScheduleKind::one_f_one_b;
     const auto plan = test::pipeline_of(test::mlp(8, 2048, 1024), 2 * chunks, chunks, 8, kind);
-    return sim::simulate_plan(plan, cluster, habits(overlap, host_waits, 1e-3)).iteration_time.value();
+    return sim::simulate_plan(plan, cluster, behaviours(overlap, host_waits, 1e-3)).iteration_time.value();
   };
   constexpr BySchedule kNever{false, false}, kAlways{true, true};
   CHECK(time(1, {.plain = false, .interleaved = true}, {.plain = true, .interleaved = false}) == time(1, kNever, kAlways));
@@ -93,7 +93,8 @@ TEST_CASE("interleaved chunks that overlap their messages pay for those that not
   // forward and 3 backward the first device sends 3.
   const auto seconds = [](bool overlap, const std::string& bandwidth) {
     const auto plan = test::pipeline_of(test::mlp(16, 4096, 4096), 4, 2, 8, pcg::ScheduleKind::interleaved);
-    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), habits({overlap, overlap}, {false, false})).iteration_time.value();
+    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), behaviours({overlap, overlap}, {false, false}))
+        .iteration_time.value();
   };
   const double message = 4096.0 * 4096 * 4 / 20e9;
   const double overlapped = (seconds(true, "20 GB/s") - seconds(true, "100000 GB/s")) / message;

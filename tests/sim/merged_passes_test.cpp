@@ -2,8 +2,8 @@
 //
 // A layer with experts, whose tokens travel four times in E seconds each. Its forward pass has three parts, f0 (up to dispatch), f1 (the
 // experts), f2 (from combine on); its backward pass b0 (up to combine's gradient), b1 (the experts), b2 (from dispatch's gradient on).
-// Apart, a micro-batch takes f0 + E + f1 + E + f2 + b0 + E + b1 + E + b2. Merged, kernels run in the order b0 f0 b1 f1 b2 f2 and tokens in
-// the order combine's gradient, dispatch, dispatch's gradient, combine: each travels while the next part of the other pass runs.
+// SeparateKernels, a micro-batch takes f0 + E + f1 + E + f2 + b0 + E + b1 + E + b2. Merged, kernels run in the order b0 f0 b1 f1 b2 f2 and
+// tokens in the order combine's gradient, dispatch, dispatch's gradient, combine: each travels while the next part of the other pass runs.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -126,8 +126,8 @@ TEST_CASE("exchanges that take longer than the kernels: only the parts around th
 }
 
 TEST_CASE("kernels that take longer than the exchanges hide them, and are slowed beside them") {
-  // E seconds beside an exchange do the work of E / s: the kernels c of a micro-batch take c + 4 E (1 - 1/s). Apart, three exchanges have
-  // nothing beside them, and the weight gradient of the experts' first product hides the fourth: c + 3 E + E (1 - 1/s).
+  // E seconds beside an exchange do the work of E / s: the kernels c of a micro-batch take c + 4 E (1 - 1/s). SeparateKernels, three
+  // exchanges have nothing beside them, and the weight gradient of the experts' first product hides the fourth: c + 3 E + E (1 - 1/s).
   const auto quick = wires(2, "50 GB/s");
   const Measured m = measured(quick);
   const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown, apart = micro_batch_s(false, quick);

@@ -231,7 +231,7 @@ TEST_CASE("products of equal tokens keep their benchmark rate, on one GPU and on
   const auto compute = [&](bool equal, int gpus, sim::SimulationConfig config) {
     auto p = test::plan_of(test::mlp(4, 4096, 4096 * gpus), gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
     p.training.precision = pcg::Precision::bf16;
-    p.training.equal_tokens = equal;
+    p.training.constant_tokens = equal;
     return sim::simulate_plan(p, test::star(1, gpus, "100 GB/s", "1 us", "h100-sxm-80gb"), config).breakdown.compute.value();
   };
   sim::SimulationConfig benchmark, held;

@@ -44,7 +44,7 @@ search::LayerChain chain_of(const Size& size, std::uint64_t seed) {
   }
   for (std::size_t l = 0; l < size.layers; ++l) chain.kinds.push_back(l == 0 ? 0 : l + 1 == size.layers ? 2 : 1);
   chain.table_of_stage.assign(size.stages, 0);
-  for (std::size_t b = 0; b + 1 < size.stages; ++b) chain.hand_overs.push_back({pairs(0.5, 3), pairs(0.5, 3), pairs(0.5, 3)});
+  for (std::size_t b = 0; b + 1 < size.stages; ++b) chain.transfers.push_back({pairs(0.5, 3), pairs(0.5, 3), pairs(0.5, 3)});
   chain.micro_batches = size.micro_batches;
   chain.memory = 0.55 * static_cast<double>(size.layers) / static_cast<double>(size.stages);
   return chain;

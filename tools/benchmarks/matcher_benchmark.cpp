@@ -11,8 +11,8 @@
 #include "pcg/models/builtins.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/rewriting/apply.hpp"
-#include "search/rules/rule_files/at_hand_text.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
+#include "search/rules/rule_files/builtin_rules_text.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace {
@@ -21,7 +21,7 @@ using namespace rules;
 
 // All rules, or those that a search over algebra wants.
 enum Which { all, algebra };
-const std::vector<Rule>& rules(int which) { return which == all ? rules_at_hand() : algebraic_rules_at_hand().rules; }
+const std::vector<Rule>& rules(int which) { return which == all ? builtin_rules() : builtin_algebraic_rules().rules; }
 
 // On two devices, the samples cut: so there are parallel operators to match, too.
 pcg::Pcg inception() {
@@ -46,8 +46,8 @@ void count(benchmark::State& state, const pcg::Pcg& g, std::size_t matches) {
 
 // What the first use of the rules costs a program.
 void read_rules(benchmark::State& state) {
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(read_at_hand_text(text_of_rules_at_hand()));
-  state.counters["rules"] = static_cast<double>(rules_at_hand().size());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(read_builtin_rules_text(text_of_builtin_rules()));
+  state.counters["rules"] = static_cast<double>(builtin_rules().size());
 }
 
 // Rules made ready, the graph indexed, all occurrences found.

@@ -54,7 +54,7 @@ def of_decoder(entry, group):
     for key in ("gated", "rms_norm", "rope", "biases", "tied_embeddings"):
         row[key] = int(t[key])
     # The optimizer is fused. PyTorch's RMS norm is one kernel since 2.9.
-    settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_passing": "0 B"}
+    settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_temporaries": "0 B"}
     if t["rms_norm"]:
         settings |= {FRAMEWORK + "rms_norm": {"forward_bytes": "0 B", "backward_bytes": "0 B"}, FRAMEWORK + "memory.rms_norm": "0 B"}
     if entry["attention"] == "flash":

@@ -47,7 +47,7 @@ void find_contradictions(const SmiMatrix& m, std::vector<std::string>& problems)
 
 // Joins groups for which `may` holds of a pair of their devices, unless the matrix says of any pair that they are apart. A group's number
 // is that of one of its devices.
-bool join_unless_apart(const SmiMatrix& m, Groups& cpu, const std::function<bool(const SmiDevice&, const SmiDevice&)>& may) {
+bool join_unless_separated(const SmiMatrix& m, Groups& cpu, const std::function<bool(const SmiDevice&, const SmiDevice&)>& may) {
   const auto n = cpu.size();
   std::vector<std::vector<bool>> apart(n, std::vector<bool>(n, false));  // of groups
   const auto group = [&](std::size_t device) { return static_cast<std::size_t>(cpu[device]); };
@@ -85,8 +85,8 @@ SmiPlaces place_devices(const SmiMatrix& m) {
   places.pxb = groups_within(m, Distance::pxb);
   places.cpu = groups_within(m, Distance::node);
   find_contradictions(m, places.problems);
-  (void)join_unless_apart(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return a.numa && a.numa == b.numa; });
-  if (join_unless_apart(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return !a.numa || !b.numa; }))
+  (void)join_unless_separated(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return a.numa && a.numa == b.numa; });
+  if (join_unless_separated(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return !a.numa || !b.numa; }))
     places.notes.emplace_back("GPUs of which the matrix shows neither a PCIe relation (only NVLink) nor a NUMA node share a CPU here.");
   number_from_zero(places.cpu);
   return places;

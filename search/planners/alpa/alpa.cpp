@@ -83,12 +83,12 @@ class AlpaSearch {
       for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
       ++looked_at;
     }
-    look_around(pipelines);
+    refine_neighbours(pipelines);
     std::vector<std::string> notes;
     if (may_be_one_stage() && cuts_in_every_way())
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
                                        budget_, confirmation_));
-    look_between(shapes, pipelines);
+    refine_between(shapes, pipelines);
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
     SearchResult r = std::move(confirmation_).result(budget_);
     if (r.candidates == 0 && !budget_.ended_by())
@@ -133,7 +133,7 @@ class AlpaSearch {
                           .parts = config_.parts,
                           .submeshes = config_.submeshes,
                           .side_by_side = false,
-                          .hand_overs_count = config_.transfers && config_.between_stages != pcg::BetweenStages::signal,
+                          .counts_transfers = config_.transfers && config_.between_stages != pcg::BetweenStages::signal,
                           .within_memory = true};
     if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
     else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
@@ -152,7 +152,7 @@ class AlpaSearch {
 
   // Other numbers of micro-batches than those near powers of two: the next divisors of the batch to either side of the best, for as long as
   // these are better.
-  void look_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
+  void refine_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
     if (config_.settings.micro_batches > 0) return;
     const std::vector<int> at_first = micro_batches_worth_a_look(problem_.training.global_batch);
     std::set<int> looked_at(at_first.begin(), at_first.end());
@@ -174,7 +174,7 @@ class AlpaSearch {
 
   // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
   // setting, are simulated, too, where they are nearly as cheap; and the cheapest whose operators are all cut by samples.
-  void look_around(const PipelineConfig& config) {
+  void refine_neighbours(const PipelineConfig& config) {
     if (!best_ || config_.stages > 0) return;
     const Best around = *best_;
     for (int stages = std::max(1, around.stages - kStagesAround); stages <= around.stages + kStagesAround; ++stages) {
@@ -321,7 +321,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
             .about = std::move(about),
             .searches = true,
             .options = with_limits(
-                defaults.budget.seconds, "choices of micro-batches, recomputation and shared updates, and weighings of gradients,",
+                defaults.budget.seconds, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
                 {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
                   "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},

@@ -7,7 +7,7 @@
 
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/problem/limit_options.hpp"
-#include "search/solve/memory_constrained/limited_operators.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 #include "search/solve/memory_constrained/memory_room.hpp"
 #include "search/solve/operators/operator_space.hpp"
 #include "search/solve/operators/summary.hpp"
@@ -59,14 +59,14 @@ class IntraOpSearch {
       confirmation_.confirm(std::move(p.plan), p.expected);
   }
 
-  // The cheapest choices under each weighing of gradients, and, where these do not fit, the cheapest within the memory.
+  // The cheapest choices under each objective of gradients, and, where these do not fit, the cheapest within the memory.
   void choose(OperatorSpace& space, const pcg::Graph& graph) {
     for (const double share : kSynchronisationShares) {
       if (!budget_.take()) return;
       const auto chosen = space.cheapest({share, 0}, config_.most_strategies, budget_);
       if (!chosen) return;
       exact_ = exact_ && chosen->is_optimal;
-      ++weighings_;
+      ++objectives_;
       if (budget_.time_is_up() && confirmation_.has_plan()) return;
       const double room = confirm(space, chosen->way, chosen->seconds);
       if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->way, room);
@@ -82,10 +82,10 @@ class IntraOpSearch {
     return memory.capacity.value() - memory.peak.value();
   }
 
-  void choose_within_memory(const OperatorSpace& space, const pcg::Graph& graph, const Weighing& weighing,
+  void choose_within_memory(const OperatorSpace& space, const pcg::Graph& graph, const Objective& objective,
                             const std::vector<std::uint32_t>& too_large, double room) {
-    Shortlists lists(catalog_, weighing, config_.most_strategies, Shortlists::kAnyCuts, {}, true);
-    LimitedOperators operators(lists, {0, problem_.cluster.device_count()}, weighing);
+    Shortlists lists(catalog_, objective, config_.most_strategies, Shortlists::kAnyCuts, {}, true);
+    ConstrainedOperators operators(lists, {0, problem_.cluster.device_count()}, objective);
     const std::vector<KindNumber> kinds = catalog_.kinds_of(graph);
     std::vector<std::uint32_t> number(kinds.size(), 0);
     for (const std::uint32_t node : space.operators()) {
@@ -97,7 +97,7 @@ class IntraOpSearch {
     MemoryRoom memory(operators.bytes(too_large) + room);
     std::optional<WithinMemory> found;
     for (bool again = true; again;) {
-      const LimitedChoice chosen = operators.cheapest(memory.limit(), budget_);
+      const ConstrainedChoice chosen = operators.cheapest(memory.limit(), budget_);
       if (chosen.choice.empty() || (budget_.time_is_up() && confirmation_.has_plan())) break;
       room = confirm(space, chosen.choice, chosen.seconds);
       if (room >= 0 && (!found || chosen.seconds < found->seconds)) found = {chosen.seconds, chosen.bound, chosen.is_optimal};
@@ -120,12 +120,12 @@ class IntraOpSearch {
   }
 
   [[nodiscard]] std::string note(const OperatorSpace& space) const {
-    if (weighings_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
+    if (objectives_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
     std::string text = fmt::format(
         "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
-        "together were chosen {}, for {} weighings of gradients",
+        "together were chosen {}, for {} objectives of gradients",
         space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
-        exact_ ? "exactly" : "but for tables that were too large", weighings_);
+        exact_ ? "exactly" : "but for tables that were too large", objectives_);
     if (within_memory_.empty()) return text;
     const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
     if (std::ranges::all_of(within_memory_, is_proved))
@@ -136,7 +136,7 @@ class IntraOpSearch {
                               gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
   }
 
-  // What was chosen under a weighing because the cheapest choices did not fit.
+  // What was chosen under a objective because the cheapest choices did not fit.
   struct WithinMemory {
     double seconds = 0, bound = 0;
     bool is_proved = false;
@@ -147,7 +147,7 @@ class IntraOpSearch {
   OperatorCatalog& catalog_;
   Budget& budget_;
   Confirmation& confirmation_;
-  std::size_t weighings_ = 0;
+  std::size_t objectives_ = 0;
   bool exact_ = true;
   std::vector<WithinMemory> within_memory_;
 };
@@ -177,7 +177,7 @@ Planner intra_op_planner() {
           "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
       .searches = true,
       .options = with_limits(
-          defaults.budget.seconds, "weighings of gradients, and choices of micro-batches, recomputation and shared updates,",
+          defaults.budget.seconds, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
             "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},

@@ -15,7 +15,7 @@ struct IntraOpConfig {
   int most_cut = 2;                  // loops of an operator that are cut at once
 };
 
-// The best plan by simulation of those that are the cheapest within the memory under several weighings of gradients, and of plain data
+// The best plan by simulation of those that are the cheapest within the memory under several objectives of gradients, and of plain data
 // parallelism.
 // The same as a part of another search: confirms what it finds. The budget is that search's, and says
 // whether it was enough. Returns: a note.

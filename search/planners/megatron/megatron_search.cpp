@@ -111,7 +111,7 @@ class Searching {
       if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
       else if (!budget_.take()) found_.aside.unreached += family.variants.size();
       else if (!next.is_close) requeue(next.family);
-      else look_at(family);
+      else evaluate(family);
     }
     confirm();
     refine_best();
@@ -144,7 +144,7 @@ class Searching {
   [[nodiscard]] bool is_behind(const RankedVariant& v) const { return bounds_hold_ && kLeastGain * best_ <= v.seconds; }
 
   // Estimates the variants of a family. One that seems to be the best is simulated at once: the better the best, the more is behind it.
-  void look_at(const Family& family) {
+  void evaluate(const Family& family) {
     if (context_.progress)
       context_.progress(fmt::format("megatron: {} of {} kinds of plans left", queue_.size(), ranking_.families.size()));
     const Attempt<pcg::Plan> plan = megatron_plan(planner_, family.config);

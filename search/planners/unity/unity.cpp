@@ -23,7 +23,7 @@
 namespace search {
 namespace {
 
-constexpr Weighing kForEstimates{.synchronisation = 0.5};
+constexpr Objective kForEstimates{.synchronisation = 0.5};
 constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.2;   // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the budget, at most
@@ -102,7 +102,7 @@ class UnitySearch {
     return [this](KindNumber k) { return catalog_.alone_seconds(k, devices_); };
   }
 
-  // The cheapest choices under each weighing of gradients, and, where none fits, under dearer memory.
+  // The cheapest choices under each objective of gradients, and, where none fits, under dearer memory.
   void choose() {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kMemoryPrices) {
@@ -110,15 +110,15 @@ class UnitySearch {
         // Few cuts besides many: what overlaps is not in these costs, and simpler plans leave less to overlap.
         for (const int most_cut : {1, config_.most_cut})
           if (!map_and_confirm({share, price * cheapest_plan_ / memory}, most_cut)) return;
-        ++weighings_;
+        ++objectives_;
       }
       if (best_) return;
     }
   }
 
   // Returns: whether the budget allowed it.
-  bool map_and_confirm(const Weighing& weighing, int most_cut) {
-    Shortlists lists(catalog_, weighing, config_.most_strategies, most_cut, config_.cuts);
+  bool map_and_confirm(const Objective& objective, int most_cut) {
+    Shortlists lists(catalog_, objective, config_.most_strategies, most_cut, config_.cuts);
     Mapping mapping(problem_.cluster, lists, shapes_, {config_.side_by_side, config_.remember});
     for (const std::vector<Link>* links : {&plain_, &links_, &apart_}) {
       if ((links == &plain_ && !config_.joint) || (links == &apart_ && !(config_.joint && has_apart_))) continue;
@@ -126,7 +126,7 @@ class UnitySearch {
       const auto placed = place_chain(mapping, *links, {0, devices_}, budget_);
       if (!placed || (budget_.time_is_up() && confirmation_.has_plan())) return false;
       if (cheapest_plan_ == 0) cheapest_plan_ = placed->seconds;
-      look_at(mapping, *placed, *links, weighing.seconds_per_byte == 0);
+      evaluate(mapping, *placed, *links, objective.seconds_per_byte == 0);
     }
     return true;
   }
@@ -140,7 +140,7 @@ class UnitySearch {
     base::Seconds time;
   };
 
-  void look_at(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links, bool memory_is_free) {
+  void evaluate(Mapping& mapping, const PlacedChain& chain, const std::vector<Link>& links, bool memory_is_free) {
     Found f;
     std::vector<std::size_t>& variant = f.variant;
     for (std::size_t s = 0; s < model_.segments(); ++s) {
@@ -294,9 +294,9 @@ class UnitySearch {
   SearchResult result() {
     SearchResult r = std::move(confirmation_).result(budget_);
     r.notes.push_back(
-        fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} weighings of gradients and memory; "
+        fmt::format("{} segments, {} of them unlike; {} rewritten graphs looked at; mapped under {} objectives of gradients and memory; "
                     "stages cut for {} numbers of micro-batches",
-                    model_.segments(), model_.unlike_segments(), model_.looked_at(), weighings_, pipelines_));
+                    model_.segments(), model_.unlike_segments(), model_.looked_at(), objectives_, pipelines_));
     if (config_.rules.of_file) r.notes.push_back(asked_text(config_.rules));
     return r;
   }
@@ -315,7 +315,7 @@ class UnitySearch {
   bool has_apart_ = false;
   std::optional<Found> best_;
   double cheapest_plan_ = 0;  // seconds of the first mapping
-  std::size_t weighings_ = 0;
+  std::size_t objectives_ = 0;
   std::vector<PipelineSetting> settings_;  // of plans from elsewhere
   std::size_t pipelines_ = 0;              // settings that stages were cut for
 };

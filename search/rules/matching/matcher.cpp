@@ -187,7 +187,7 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
   std::vector<Match> found;
   OccurrenceSearch search(s.graph, found);
   std::vector<std::uint8_t> done(s.graph.size_with_views());
-  const auto look_at = [&](std::uint32_t n) {
+  const auto visit = [&](std::uint32_t n) {
     const NodeFacts& f = s.graph.node(n);
     if (f.code == kNoCode) return;
     for (const State::Anchor& a : s.anchors_of_code[f.code])
@@ -197,8 +197,8 @@ void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, 
   for (std::uint32_t n = 0; n < changed.size(); ++n) {
     if (changed[n] == 0) continue;
     const auto [first, last] = s.graph.views_of(n);
-    if (first == last) look_at(n);
-    for (std::uint32_t view = first; view < last; ++view) look_at(view);
+    if (first == last) visit(n);
+    for (std::uint32_t view = first; view < last; ++view) visit(view);
   }
   // Both halves of a split are anchors of the same node.
   std::sort(found.begin(), found.end(), comes_before);

@@ -7,7 +7,7 @@
 
 #include "search/rules/language/text.hpp"
 #include "search/rules/matching/pattern.hpp"
-#include "search/rules/rule_files/rules_at_hand.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
 
 namespace rules {
 namespace {
@@ -94,8 +94,8 @@ std::string left_out_text(const Selection& s) {
   return texts.empty() ? "none left out" : fmt::format("left out: {}", fmt::join(texts, ", "));
 }
 
-const Selection& algebraic_rules_at_hand() {
-  static const Selection all = select(rules_at_hand(), Wanted::algebra);
+const Selection& builtin_algebraic_rules() {
+  static const Selection all = select(builtin_rules(), Wanted::algebra);
   return all;
 }
 

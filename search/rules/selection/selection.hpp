@@ -37,8 +37,8 @@ struct Selection {
 // "left out: 4851 have layout operators, 319 are in no graph, ..."; reasons that no rule has are not named.
 [[nodiscard]] std::string left_out_text(const Selection& s);
 
-// Returns the rules at hand (rule_files/rules_at_hand.hpp) that a search over algebra wants, with their names there. Made once per process,
-// by whichever thread is first. Cost of the first call: that of rules_at_hand() and as much again; then O(1).
-[[nodiscard]] const Selection& algebraic_rules_at_hand();
+// Returns the built-in rules (rule_files/builtin_rules.hpp) that a search over algebra wants, with their names there. Made once per
+// process, by whichever thread is first. Cost of the first call: that of builtin_rules() and as much again; then O(1).
+[[nodiscard]] const Selection& builtin_algebraic_rules();
 
 }  // namespace rules

@@ -284,7 +284,7 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
   LayerChain chain{.kinds = model_.layer_like,
                    .tables = {},
                    .table_of_stage = {},
-                   .hand_overs = {},
+                   .transfers = {},
                    .micro_batches = micro_batches_,
                    .once = tied_seconds(setting.stages),
                    .memory = memory_};
@@ -303,7 +303,7 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
     chain.table_of_stage.push_back(at->second);
     if (stage == 0) continue;
     const DeviceBlock before = catalog_.alike({(stage - 1) * size, size}), own{before.start + size, size};
-    std::vector<StrategyPairs>& over = chain.hand_overs.emplace_back();
+    std::vector<StrategyPairs>& over = chain.transfers.emplace_back();
     for (int layer = 0; layer < model_.split.layers; ++layer) over.push_back(from_before(layer, before, own));
   }
   chain.long_edges = long_edges();

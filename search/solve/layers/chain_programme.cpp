@@ -61,7 +61,7 @@ void ChainProgramme::add_flows() {
     for (std::size_t stage = 0; stage < chain_.stages(); ++stage) {
       Place& own = places_[layer][stage];
       own.same = flows(places_[layer - 1][stage].chosen, own.chosen, cost(layer, stage).from_before);
-      if (stage > 0) own.over = flows(places_[layer - 1][stage - 1].chosen, own.chosen, chain_.hand_overs[stage - 1][chain_.kinds[layer]]);
+      if (stage > 0) own.over = flows(places_[layer - 1][stage - 1].chosen, own.chosen, chain_.transfers[stage - 1][chain_.kinds[layer]]);
     }
     for (std::size_t stage = 0; stage < chain_.stages(); ++stage) keep_flow(layer, stage);
   }

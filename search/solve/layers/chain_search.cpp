@@ -37,7 +37,7 @@ LayerChain by_bytes(LayerChain chain) {
         if (cost.seconds[s] < std::numeric_limits<double>::infinity()) cost.seconds[s] = cost.bytes[s];
       for (std::vector<double>& row : cost.from_before) std::ranges::fill(row, 0.0);
     }
-  for (std::vector<StrategyPairs>& over : chain.hand_overs)
+  for (std::vector<StrategyPairs>& over : chain.transfers)
     for (StrategyPairs& pairs : over)
       for (std::vector<double>& row : pairs) std::ranges::fill(row, 0.0);
   chain.micro_batches = kMany;

@@ -152,7 +152,7 @@ class StageShares {
   [[nodiscard]] std::vector<Step> crossed(const std::vector<Step>& ended, std::size_t boundary, double limit) const {
     std::vector<Step> begun(states_);
     for (std::size_t begin = boundary + 1; begin < layers_; ++begin) {
-      const StrategyPairs& over = chain_.hand_overs[boundary][chain_.kinds[begin]];
+      const StrategyPairs& over = chain_.transfers[boundary][chain_.kinds[begin]];
       for (std::uint32_t before = 0; before < runs_.strategies(); ++before) {
         const Step& from = ended[state(begin, before)];
         if (from.sum == kNoTime) continue;
@@ -277,7 +277,7 @@ double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
       bytes += cost.bytes[s];
     }
     if (stage > 0)
-      add(over[stage - 1] + chain.hand_overs[stage - 1][chain.kinds[begin]][answer.strategies[begin - 1]][answer.strategies[begin]]);
+      add(over[stage - 1] + chain.transfers[stage - 1][chain.kinds[begin]][answer.strategies[begin - 1]][answer.strategies[begin]]);
     if (bytes > chain.memory) return kNoTime;
     add(seconds);
   }
@@ -307,7 +307,7 @@ std::optional<ChainAnswer> even_chain(const LayerChain& chain) {
   std::vector<double> arrival(chain.tables[0][0].seconds.size(), 0.0);
   for (std::size_t stage = 0; stage < stages; ++stage) {
     const std::size_t begin = stage * each, count = stage + 1 < stages ? each : layers - begin;
-    if (stage > 0) arrival = chain.hand_overs[stage - 1][chain.kinds[begin]][a.strategies.back()];
+    if (stage > 0) arrival = chain.transfers[stage - 1][chain.kinds[begin]][a.strategies.back()];
     const MemoryFronts fronts(chain, chain.tables[chain.table_of_stage[stage]], begin, MemoryFronts::Direction::forwards, count, arrival,
                               kNoTime);
     std::uint32_t best = 0;

@@ -39,7 +39,7 @@ struct LayerChain {
   std::vector<std::vector<LayerCost>> tables;  // each by kind
   std::vector<std::size_t> table_of_stage;
   // By boundary between stages and kind of the layer behind it: seconds of bringing tensors over, and gradients back.
-  std::vector<std::vector<StrategyPairs>> hand_overs;
+  std::vector<std::vector<StrategyPairs>> transfers;
   std::vector<LongEdge> long_edges = {};
   int micro_batches = 1;
   double once = 0;                                          // seconds that an iteration takes besides, whatever the answer

@@ -24,7 +24,7 @@ struct Step {
 
 class ByteFronts {
  public:
-  ByteFronts(const LimitedProblem& problem, const BucketTree& tree, double price, double to_beat, const FrontLimits& limits)
+  ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double price, double to_beat, const FrontLimits& limits)
       : problem_(problem),
         tree_(tree),
         price_(price),
@@ -134,7 +134,7 @@ class ByteFronts {
     return choice;
   }
 
-  const LimitedProblem& problem_;
+  const ConstrainedProblem& problem_;
   const BucketTree& tree_;
   double price_, tolerance_, most_;
   FrontLimits limits_;
@@ -147,7 +147,7 @@ class ByteFronts {
 
 }  // namespace
 
-FrontAnswer cheapest_by_fronts(const LimitedProblem& problem, const BucketTree& tree, double price, double to_beat,
+FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double price, double to_beat,
                                const FrontLimits& limits) {
   return ByteFronts(problem, tree, price, to_beat, limits).run();
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "search/solve/memory_constrained/bucket_tree.hpp"
-#include "search/solve/memory_constrained/limited_problem.hpp"
+#include "search/solve/memory_constrained/constrained_problem.hpp"
 
 namespace search {
 
@@ -22,7 +22,7 @@ struct FrontAnswer {
 
 // Of those that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this price, which says what all else costs at
 // least. The closer price and `to_beat` are to the best, the fewer labels there are.
-[[nodiscard]] FrontAnswer cheapest_by_fronts(const LimitedProblem& problem, const BucketTree& tree, double price, double to_beat,
+[[nodiscard]] FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double price, double to_beat,
                                              const FrontLimits& limits = {});
 
 }  // namespace search

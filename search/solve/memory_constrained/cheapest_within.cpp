@@ -18,8 +18,8 @@ constexpr int kMostPasses = 20;      // over all operators, for choices that are
 
 using Choice = std::vector<std::uint32_t>;
 
-LimitedProblem only(const LimitedProblem& problem, const std::vector<Choice>& left) {
-  LimitedProblem p{restricted(problem.choices, left), {}, problem.limit};
+ConstrainedProblem only(const ConstrainedProblem& problem, const std::vector<Choice>& left) {
+  ConstrainedProblem p{restricted(problem.choices, left), {}, problem.limit};
   for (std::size_t o = 0; o < left.size(); ++o) {
     std::vector<double>& bytes = p.bytes.emplace_back();
     for (const std::uint32_t c : left[o]) bytes.push_back(problem.bytes[o][c]);
@@ -44,7 +44,7 @@ Choice in_left(const std::vector<Choice>& left, Choice choice) {
 
 class Within {
  public:
-  Within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget, const LimitedEffort& effort)
+  Within(const ConstrainedProblem& problem, const FindOut& find_out, const Budget& budget, const ConstrainedEffort& effort)
       : problem_(problem), find_out_(find_out), budget_(budget), effort_(effort), pairs_of_(problem.bytes.size()) {
     for (std::uint32_t p = 0; p < problem.choices.pairs.size(); ++p) {
       pairs_of_[problem.choices.pairs[p].first].push_back(p);
@@ -52,7 +52,7 @@ class Within {
     }
   }
 
-  LimitedChoice run() {
+  ConstrainedChoice run() {
     const std::optional<Choice> leanest = cheapest_of_leanest();
     if (!leanest) return {};
     if (!fits(problem_, *leanest)) return {.choice = *leanest, .fits = false, .is_optimal = true, .seconds = seconds(*leanest)};
@@ -203,7 +203,7 @@ class Within {
   // Without choices that no better answer has.
   void search_what_is_left() {
     std::vector<Choice> left = without_dead_ends(problem_.choices, &problem_.bytes);
-    LimitedProblem rest = only(problem_, left);
+    ConstrainedProblem rest = only(problem_, left);
     std::optional<BucketTree> tree = BucketTree::of(priced(rest, price_), effort_.most_entries);
     if (tree) {
       raise_bound(tree->cheapest() - price_ * problem_.limit);
@@ -235,7 +235,7 @@ class Within {
     return fewer;
   }
 
-  void by_programme(const std::vector<Choice>& left, const LimitedProblem& rest) {
+  void by_programme(const std::vector<Choice>& left, const ConstrainedProblem& rest) {
     gave_up_ = budget_.is_counted();
     if (gave_up_) return;
     const ChoiceProgramme model(rest, best_.seconds);
@@ -253,19 +253,20 @@ class Within {
     else take(choice);
   }
 
-  const LimitedProblem& problem_;
+  const ConstrainedProblem& problem_;
   const FindOut& find_out_;
   const Budget& budget_;
-  LimitedEffort effort_;
+  ConstrainedEffort effort_;
   std::vector<std::vector<std::uint32_t>> pairs_of_;  // per operator
-  LimitedChoice best_;
+  ConstrainedChoice best_;
   double price_ = 0;
   bool gave_up_ = false;
 };
 
 }  // namespace
 
-LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget, const LimitedEffort& effort) {
+ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const FindOut& find_out, const Budget& budget,
+                                  const ConstrainedEffort& effort) {
   return Within(problem, find_out, budget, effort).run();
 }
 

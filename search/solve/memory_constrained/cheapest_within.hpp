@@ -13,13 +13,13 @@
 
 namespace search {
 
-struct LimitedEffort {
+struct ConstrainedEffort {
   double most_entries = 1e7;  // of all tables of an elimination
   FrontLimits fronts;
   base::Seconds programme{10};  // that CBC may take
 };
 
-struct LimitedChoice {
+struct ConstrainedChoice {
   std::vector<std::uint32_t> choice;  // empty: the time was up first. Where `fits` is false, those that take the fewest bytes
   bool fits = false;
   bool is_optimal = false;  // nothing that fits is cheaper by a millionth; or nothing fits
@@ -32,7 +32,7 @@ struct LimitedChoice {
 using FindOut = std::function<bool(const std::vector<std::uint32_t>&)>;
 
 // Requires: costs are finite. Cost: some ten eliminations, and what is left of the problem.
-[[nodiscard]] LimitedChoice cheapest_within(const LimitedProblem& problem, const FindOut& find_out, const Budget& budget,
-                                            const LimitedEffort& effort = {});
+[[nodiscard]] ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const FindOut& find_out, const Budget& budget,
+                                                const ConstrainedEffort& effort = {});
 
 }  // namespace search

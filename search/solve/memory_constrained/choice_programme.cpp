@@ -10,7 +10,7 @@ constexpr double kMemory = 1000;     // of the limit
 
 }  // namespace
 
-ChoiceProgramme::ChoiceProgramme(const LimitedProblem& problem, double about) : scale_(kObjective / about) {
+ChoiceProgramme::ChoiceProgramme(const ConstrainedProblem& problem, double about) : scale_(kObjective / about) {
   ProgrammeRow memory{.terms = {}, .most = kMemory};
   for (std::size_t o = 0; o < problem.bytes.size(); ++o) {
     begin_.push_back(programme_.columns.size());

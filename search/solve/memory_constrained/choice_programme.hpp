@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "search/solve/memory_constrained/limited_problem.hpp"
+#include "search/solve/memory_constrained/constrained_problem.hpp"
 #include "search/solve/milp/mixed_programme.hpp"
 
 namespace search {
@@ -13,7 +13,7 @@ namespace search {
 class ChoiceProgramme {
  public:
   // `about`: a cost like that of the answer, by which the objective is scaled. Requires: positive.
-  ChoiceProgramme(const LimitedProblem& problem, double about);
+  ChoiceProgramme(const ConstrainedProblem& problem, double about);
 
   [[nodiscard]] const MixedProgramme& programme() const { return programme_; }
   [[nodiscard]] double objective(double cost) const { return cost * scale_; }

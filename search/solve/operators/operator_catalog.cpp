@@ -98,12 +98,12 @@ bool is_source(const pcg::GraphNode& node) {
   return std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op);
 }
 
-double seconds_of(const StrategyCost& cost, const Weighing& w) {
+double seconds_of(const StrategyCost& cost, const Objective& w) {
   return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
          w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) + w.seconds_per_byte * bytes_of(cost, w);
 }
 
-double bytes_of(const StrategyCost& cost, const Weighing& w) {
+double bytes_of(const StrategyCost& cost, const Objective& w) {
   return cost.state_bytes[static_cast<std::size_t>(w.zero)] + w.kept_copies * cost.kept_bytes;
 }
 
@@ -198,9 +198,9 @@ const Ways& OperatorCatalog::plain_ways(KindNumber k, int devices) {
   return at->second = priced(kind, std::move(plain), devices);
 }
 
-double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Weighing& weighing) {
+double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Objective& objective) {
   double least = std::numeric_limits<double>::infinity();
-  for (const StrategyCost& c : plain_ways(k, devices).costs) least = std::min(least, seconds_of(c, weighing));
+  for (const StrategyCost& c : plain_ways(k, devices).costs) least = std::min(least, seconds_of(c, objective));
   return least;
 }
 
@@ -271,7 +271,7 @@ double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layo
   return edge.has_gradient ? forward + movements_.at_least(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
 }
 
-double OperatorCatalog::hand_over_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to) {
+double OperatorCatalog::transfer_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to) {
   const double forward = movements_.at_least(from.outputs[0], to.outputs[0]);
   const bool has_gradient = std::ranges::find(kinds_[k].has_gradient, true) != kinds_[k].has_gradient.end();
   return has_gradient ? forward + movements_.at_least(to.output_gradients[0], from.output_gradients[0]) : forward;

@@ -33,7 +33,7 @@ struct StrategyCost {
 
 // How the parts of a cost are weighed against each other. Gradients are added up beside the backward pass: a plan that has much to compute
 // hides them, so that they count in part.
-struct Weighing {
+struct Objective {
   double synchronisation = 1;
   double seconds_per_byte = 0;  // of memory
   // Where graphs are micro-batches: the share of an iteration that is one of them, in which gradients are added up and weights updated;
@@ -48,9 +48,9 @@ struct Weighing {
 inline constexpr std::array kSynchronisationShares = {1.0, 0.5, 0.25, 0.0};
 inline constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
 
-[[nodiscard]] double seconds_of(const StrategyCost& cost, const Weighing& weighing);
+[[nodiscard]] double seconds_of(const StrategyCost& cost, const Objective& objective);
 // What seconds_per_byte would be paid for.
-[[nodiscard]] double bytes_of(const StrategyCost& cost, const Weighing& weighing);
+[[nodiscard]] double bytes_of(const StrategyCost& cost, const Objective& objective);
 
 // Whether a node is a weight or an input.
 [[nodiscard]] bool is_source(const pcg::GraphNode& node);
@@ -115,7 +115,7 @@ class OperatorCatalog {
   // One of ways(k, alike(block)), on this block.
   [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t way);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
-  [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Weighing& weighing);
+  [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Objective& objective);
   // Seconds of the kernels of a device that has its share of the samples, or of all the work where samples cannot be shared.
   [[nodiscard]] double alone_seconds(KindNumber k, int devices);
   // Whether some strategy gives each device of a block of this size work of its own.
@@ -125,7 +125,7 @@ class OperatorCatalog {
   [[nodiscard]] double movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
   [[nodiscard]] double movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
   // A bound of bringing an operator's output from one of its ways to where another one would have it, and the gradient back.
-  [[nodiscard]] double hand_over_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to);
+  [[nodiscard]] double transfer_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to);
 
  private:
   [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);

@@ -28,14 +28,14 @@ std::size_t OperatorSpace::ways_of_kinds() const {
   return ways;
 }
 
-double OperatorSpace::seconds(const std::vector<std::uint32_t>& way, const Weighing& weighing) {
+double OperatorSpace::seconds(const std::vector<std::uint32_t>& way, const Objective& objective) {
   std::vector<std::uint32_t> of_node(graph_.nodes().size(), 0);
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o) {
     const std::uint32_t node = operators_[o];
     of_node[node] = way[o];
     const Ways& mine = ways(o);
-    sum += seconds_of(mine.costs[way[o]], weighing);
+    sum += seconds_of(mine.costs[way[o]], objective);
     for (std::uint32_t i = 0; i < graph_.nodes()[node].inputs.size(); ++i) {
       const auto edge = catalog_.edge_at(graph_, kinds_, node, i);
       if (!edge) continue;
@@ -46,8 +46,8 @@ double OperatorSpace::seconds(const std::vector<std::uint32_t>& way, const Weigh
   return sum;
 }
 
-std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Weighing& weighing, std::size_t most, const Budget& budget) {
-  Shortlists lists(catalog_, weighing, most);
+std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Objective& objective, std::size_t most, const Budget& budget) {
+  Shortlists lists(catalog_, objective, most);
   ChoiceProblem problem;
   std::vector<EdgeCosts*> edge_of_pair;
   std::vector<std::uint32_t> number(graph_.nodes().size(), 0);  // of each node among the operators

@@ -29,9 +29,9 @@ class OperatorSpace {
     bool is_optimal = true;  // no others of those that were looked at cost less
   };
   // Of each kind the `most` ways that cost least by themselves are looked at; nullopt: the time was up first.
-  [[nodiscard]] std::optional<Answer> cheapest(const Weighing& weighing, std::size_t most, const Budget& budget);
+  [[nodiscard]] std::optional<Answer> cheapest(const Objective& objective, std::size_t most, const Budget& budget);
   // What ways cost together. Numbered as operators().
-  [[nodiscard]] double seconds(const std::vector<std::uint32_t>& way, const Weighing& weighing);
+  [[nodiscard]] double seconds(const std::vector<std::uint32_t>& way, const Objective& objective);
   // The plan that they make, numbered as operators(), without name and summary.
   [[nodiscard]] pcg::Plan plan(const Problem& problem, const std::vector<std::uint32_t>& way) const;
 

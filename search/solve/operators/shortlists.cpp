@@ -19,12 +19,12 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
     list.ways.resize(ways.costs.size());
     std::iota(list.ways.begin(), list.ways.end(), 0);
   }
-  std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], weighing_); });
+  std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], objective_); });
   const std::size_t kept = std::min(list.ways.size(), most_);
   const std::vector<bool> is_lean = lean(ways, list.ways);
   std::size_t place = 0;
   std::erase_if(list.ways, [&](std::uint32_t w) { return place++ >= kept && !ways.is_plain[w] && !is_lean[w]; });
-  for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], weighing_));
+  for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], objective_));
   return list;
 }
 
@@ -33,7 +33,7 @@ std::vector<bool> Shortlists::lean(const Ways& ways, const std::vector<std::uint
   std::vector<bool> is_lean(ways.costs.size(), false);
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t w : cheapest_first) {
-    const double bytes = bytes_of(ways.costs[w], weighing_);
+    const double bytes = bytes_of(ways.costs[w], objective_);
     if (!has_lean_ || bytes >= least) continue;
     least = bytes;
     is_lean[w] = true;

@@ -1,5 +1,5 @@
 #pragma once
-// The ways of running operators that a search looks at under one weighing, and what moves between them.
+// The ways of running operators that a search looks at under one objective, and what moves between them.
 
 #include <cstdint>
 #include <map>
@@ -41,9 +41,9 @@ class Shortlists {
  public:
   // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
   // says, all are. `has_lean`: ways that take less memory than all cheaper ones are listed, too.
-  Shortlists(OperatorCatalog& catalog, const Weighing& weighing, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
+  Shortlists(OperatorCatalog& catalog, const Objective& objective, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
              bool has_lean = false)
-      : catalog_(catalog), weighing_(weighing), most_(most), most_cut_(most_cut), cuts_(cuts), has_lean_(has_lean) {}
+      : catalog_(catalog), objective_(objective), most_(most), most_cut_(most_cut), cuts_(cuts), has_lean_(has_lean) {}
   static constexpr int kAnyCuts = 1000;
 
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
@@ -62,7 +62,7 @@ class Shortlists {
   bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;
-  Weighing weighing_;
+  Objective objective_;
   std::size_t most_;
   int most_cut_;
   Cuts cuts_;

@@ -107,10 +107,10 @@ class Pipelines {
     const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
     for (const double price : kDearer) {
       if (budget_.time_is_up() || std::ranges::all_of(answers_, &Answer::fits)) break;
-      Shortlists lists(catalog_, weighing(price * cheapest_ / setting_.micro_batches / memory, kept_copies()), config_.most_strategies,
+      Shortlists lists(catalog_, objective(price * cheapest_ / setting_.micro_batches / memory, kept_copies()), config_.most_strategies,
                        config_.most_cut, config_.cuts);
       Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
-      StageMapping stages(mapping, catalog_, parts_, machine_, config_.hand_overs_count);
+      StageMapping stages(mapping, catalog_, parts_, machine_, config_.counts_transfers);
       for (Answer& a : answers_)
         if (!a.fits) look_for(a, mapping, stages, price == 0);
     }
@@ -171,7 +171,7 @@ class Pipelines {
     return static_cast<double>(graph_.blocks().size()) / operators;
   }
 
-  [[nodiscard]] Weighing weighing(double seconds_per_byte, double copies) const {
+  [[nodiscard]] Objective objective(double seconds_per_byte, double copies) const {
     return {.seconds_per_byte = seconds_per_byte,
             .per_micro_batch = 1.0 / setting_.micro_batches,
             .kept_copies = copies,
@@ -247,12 +247,12 @@ class Pipelines {
   std::optional<PipelinePlan> within_memory(const StageCuts& cuts, const std::vector<StageWays>& ways, double unlimited) {
     if (!stage_memory_)
       stage_memory_ = std::make_unique<StageMemory>(problem_.cluster, catalog_, branch_shapes_, parts_,
-                                                    StageMemory::Config{.weighing = weighing(0, kept_share()),
+                                                    StageMemory::Config{.objective = objective(0, kept_share()),
                                                                         .micro_batches = setting_.micro_batches,
                                                                         .most_strategies = config_.most_strategies,
                                                                         .most_cut = config_.most_cut,
                                                                         .cuts = config_.cuts,
-                                                                        .hand_overs_count = config_.hand_overs_count});
+                                                                        .counts_transfers = config_.counts_transfers});
     const auto room = [&](const std::vector<StageWays>& chosen) { return room_of(cuts, plan_of(cuts, strategies_of(cuts, chosen))); };
     const std::optional<FittingStages> found = stage_memory_->fit(cuts.stages, ways, room, budget_);
     if (!found) return std::nullopt;

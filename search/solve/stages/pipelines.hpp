@@ -47,7 +47,7 @@ struct PipelineConfig {
   bool side_by_side = true;
   bool remember = true;
   Cuts cuts;
-  bool hand_overs_count = true;  // search/solve/stages/stage_mapping.hpp
+  bool counts_transfers = true;  // search/solve/stages/stage_mapping.hpp
   // Where memory binds, ways are chosen within it (search/solve/stages/stage_memory.hpp); only where nothing runs side by side.
   bool within_memory = false;
 };

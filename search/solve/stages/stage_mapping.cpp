@@ -6,8 +6,8 @@
 namespace search {
 
 StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine,
-                           bool hand_overs_count)
-    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine), hand_overs_count_(hand_overs_count) {}
+                           bool counts_transfers)
+    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine), counts_transfers_(counts_transfers) {}
 
 const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock block) {
   const auto [at, is_new] = costs_.try_emplace({&part, catalog_.alike(block)});
@@ -29,7 +29,7 @@ const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock bl
   for (const std::uint32_t r : mapping_.shortlist(kind, block).ways) {
     double least = std::numeric_limits<double>::infinity();
     for (const std::uint32_t s : mapping_.shortlist(kind, from).ways)
-      least = std::min(least, catalog_.hand_over_at_least(kind, senders.layouts[s], receivers.layouts[r]));
+      least = std::min(least, catalog_.transfer_at_least(kind, senders.layouts[s], receivers.layouts[r]));
     at->second.push_back(least);
   }
   return at->second;
@@ -39,7 +39,7 @@ std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock bl
   const Mapping::Part& part = *parts_[begin];
   if (!part.first) return {0.0};
   const KindNumber kind = part.tree.kinds[*part.first];
-  if (!hand_overs_count_) return std::vector<double>(mapping_.shortlist(kind, block).ways.size(), 0.0);
+  if (!counts_transfers_) return std::vector<double>(mapping_.shortlist(kind, block).ways.size(), 0.0);
   return arrival(kind, block);
 }
 

@@ -14,8 +14,8 @@ namespace search {
 class StageMapping {
  public:
   // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
-  // Where `hand_overs_count` is false, what a stage is handed comes to it in no time, as in Alpa's programme (OSDI'22, section 7).
-  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool hand_overs_count);
+  // Where `counts_transfers` is false, what a stage is handed comes to it in no time, as in Alpa's programme (OSDI'22, section 7).
+  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool counts_transfers);
 
   // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
   // for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike, and block.
@@ -49,7 +49,7 @@ class StageMapping {
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
   int machine_;
-  bool hand_overs_count_;
+  bool counts_transfers_;
   std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;    // by alike block
   std::map<DeviceBlock, std::map<const Mapping::Part*, Beginning>> beginnings_;  // by alike block and first part
   std::map<DeviceBlock, std::map<std::size_t, std::vector<double>>> seconds_;    // by alike block and begin: up to each end

@@ -16,7 +16,7 @@ constexpr base::Seconds kProgramme(3);
 
 // A stage's operators in a row.
 struct StageMemory::Stage {
-  LimitedOperators operators;
+  ConstrainedOperators operators;
   std::vector<std::vector<std::uint32_t>> number{};  // by part and operator of the part
   std::size_t count = 0;
   std::optional<MemoryRoom> memory{};
@@ -53,15 +53,15 @@ StageMemory::StageMemory(const topology::Cluster& cluster, OperatorCatalog& cata
     : catalog_(catalog),
       parts_(std::move(parts)),
       config_(config),
-      lists_(catalog, config.weighing, config.most_strategies, config.most_cut, config.cuts, true),
+      lists_(catalog, config.objective, config.most_strategies, config.most_cut, config.cuts, true),
       mapping_(cluster, lists_, shapes, {.side_by_side = false}),
-      hand_overs_(mapping_, catalog, parts_, static_cast<int>(cluster.domain_devices(0).size()), config.hand_overs_count) {}
+      transfers_(mapping_, catalog, parts_, static_cast<int>(cluster.domain_devices(0).size()), config.counts_transfers) {}
 
 // As many micro-batches are kept as stages are left, this one included.
 StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t behind) {
-  Weighing weighing = config_.weighing;
-  weighing.kept_copies *= static_cast<double>(std::min(behind + 1, static_cast<std::size_t>(config_.micro_batches)));
-  Stage stage{LimitedOperators(lists_, catalog_.alike(run.block), weighing)};
+  Objective objective = config_.objective;
+  objective.kept_copies *= static_cast<double>(std::min(behind + 1, static_cast<std::size_t>(config_.micro_batches)));
+  Stage stage{ConstrainedOperators(lists_, catalog_.alike(run.block), objective)};
   for (std::size_t p = run.begin; p < run.end; ++p) {
     const Mapping::Part& part = *parts_[p];
     std::vector<std::uint32_t>& number = stage.number.emplace_back();
@@ -69,7 +69,7 @@ StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t behind
       const KindNumber kind = part.tree.kinds[o];
       if (o != part.first) number.push_back(stage.operators.add(kind));
       else if (p > run.begin) number.push_back(stage.number[stage.number.size() - 2][parts_[p - 1]->last]);
-      else number.push_back(stage.operators.add_from_outside(kind, hand_overs_.before_first(p, run.block)));
+      else number.push_back(stage.operators.add_from_outside(kind, transfers_.before_first(p, run.block)));
       stage.count = std::max(stage.count, static_cast<std::size_t>(number.back()) + 1);
     }
     for (const OperatorEdge& e : part.edges) stage.operators.join(number[e.from], number[e.to], e.kind);
@@ -94,7 +94,7 @@ std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs,
       stage.is_settled = stage.memory && !stage.memory->tell(bytes, left[s]);
       if (stage.is_settled) continue;
       if (!stage.memory) stage.memory.emplace(bytes + left[s]);
-      const LimitedChoice found = stage.operators.cheapest(stage.memory->limit(), budget, {.programme = kProgramme});
+      const ConstrainedChoice found = stage.operators.cheapest(stage.memory->limit(), budget, {.programme = kProgramme});
       if (found.choice.empty()) break;
       if (!found.fits && stage.lacks_all_the_same) return std::nullopt;
       stage.lacks_all_the_same = !found.fits;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/solve/mapping/mapping.hpp"
-#include "search/solve/memory_constrained/limited_operators.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 #include "search/solve/stages/stage_cuts.hpp"
 #include "search/solve/stages/stage_mapping.hpp"
 
@@ -24,12 +24,12 @@ struct FittingStages {
 class StageMemory {
  public:
   struct Config {
-    Weighing weighing;  // without a price
+    Objective objective;  // without a price
     int micro_batches = 1;
     std::size_t most_strategies = 24;
     int most_cut = 2;
     Cuts cuts;
-    bool hand_overs_count = true;
+    bool counts_transfers = true;
   };
   // All outlive the object, whose parts are those of StageMapping. `mapping`: for its cluster and shapes.
   StageMemory(const topology::Cluster& cluster, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
@@ -51,7 +51,7 @@ class StageMemory {
   Config config_;
   Shortlists lists_;
   Mapping mapping_;
-  StageMapping hand_overs_;
+  StageMapping transfers_;
 };
 
 }  // namespace search

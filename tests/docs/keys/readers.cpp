@@ -352,7 +352,7 @@ std::vector<KeyReader> profile_readers() {
   for (const char* more :
        {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  attention_gradient: {a100: 1}\n  sustained: {a100: 1}",
         "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}\n  scores_apart: {forward: 1, backward: 1, masked: 1}",
+        "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}\n  unfused_scores: {forward: 1, backward: 1, masked: 1}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2,\n"
         "    forward_strided_bytes: 1 B, backward_strided_bytes: 1 B}\n"
@@ -360,8 +360,9 @@ std::vector<KeyReader> profile_readers() {
         "  rms_norm: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
         "  context_merge: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n  context_copy: "
         "{forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}",
-        "  compiled: true\n  adam_bytes: 72 B\n  experts_apart: true",
-        "  memory: {rms_norm: 1 B, loss_kept: 1 B, loss_passing: 1 B, gradient_placeholders: true, half_gradients: true, adam_passing: 1 "
+        "  compiled: true\n  adam_bytes: 72 B\n  unfused_experts: true",
+        "  memory: {rms_norm: 1 B, loss_kept: 1 B, loss_temporaries: 1 B, gradient_placeholders: true, half_gradients: true, "
+        "adam_temporaries: 1 "
         "B, fp32_shards: true, "
         "weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "

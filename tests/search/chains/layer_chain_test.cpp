@@ -19,7 +19,7 @@ std::optional<search::ChainAnswer> solved(const search::LayerChain& chain, doubl
 // Two layers, on two stages of a device or on one of both; layers of 3 and 5 seconds, 1 second between the stages.
 search::LayerChain two_layers(int micro_batches) {
   const std::vector<search::LayerCost> table = {{{3}, {10}, {{0}}}, {{5}, {20}, {{0}}}};
-  return {.kinds = {0, 1}, .tables = {table}, .table_of_stage = {0, 0}, .hand_overs = {{{{0}}, {{1}}}}, .micro_batches = micro_batches};
+  return {.kinds = {0, 1}, .tables = {table}, .table_of_stage = {0, 0}, .transfers = {{{{0}}, {{1}}}}, .micro_batches = micro_batches};
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ TEST_CASE("two layers on two devices") {
   CHECK(four->begins == std::vector<std::size_t>{0, 1});
   // Where it takes longer to go over than to compute, that is the slowest: 3 + 9 + 5 + 3 x 9 = 44.
   search::LayerChain far = two_layers(4);
-  far.hand_overs[0][1] = {{9}};
+  far.transfers[0][1] = {{9}};
   CHECK(solved(far)->seconds == 44);
   // One stage of both devices, a second each way: 4 micro-batches of 8, and 2 once.
   search::LayerChain one = two_layers(4);
   one.table_of_stage = {0};
-  one.hand_overs.clear();
+  one.transfers.clear();
   one.once = 2;
   CHECK(solved(one)->seconds == 34);
   // 20 bytes for the larger layer, and 30 for both.
@@ -55,7 +55,7 @@ TEST_CASE("memory makes layers take slower strategies, as few as are enough") {
   // Three layers alike: 1 s with 10 bytes, or 2 s with 4; to change between layers takes 0.25 s. In 20 bytes one layer can be quick:
   // at an end of the row, 1 + 0.25 + 2 + 2.
   const std::vector<search::LayerCost> table = {{{1, 2}, {10, 4}, {{0, 0.25}, {0.25, 0}}}};
-  search::LayerChain chain{.kinds = {0, 0, 0}, .tables = {table}, .table_of_stage = {0}, .hand_overs = {}, .memory = 20};
+  search::LayerChain chain{.kinds = {0, 0, 0}, .tables = {table}, .table_of_stage = {0}, .transfers = {}, .memory = 20};
   CHECK(solved(chain)->seconds == 5.25);
   chain.memory = 30;
   CHECK(solved(chain)->strategies == std::vector<std::uint32_t>{0, 0, 0});
@@ -69,7 +69,7 @@ TEST_CASE("a sum is given up for a quicker slowest stage where there are many mi
   // Four layers of 2, 2, 2 and 5 seconds; to cut behind the third takes 4 s, behind the second none: 7 + 4 and 6 | 4 | 5, or 4 | 7.
   const std::vector<search::LayerCost> table = {{{2}, {0}, {{0}}}, {{2}, {0}, {{0}}}, {{2}, {0}, {{0}}}, {{5}, {0}, {{0}}}};
   search::LayerChain chain{
-      .kinds = {0, 1, 2, 3}, .tables = {table}, .table_of_stage = {0, 0}, .hand_overs = {{{{9}}, {{9}}, {{0}}, {{4}}}}, .micro_batches = 2};
+      .kinds = {0, 1, 2, 3}, .tables = {table}, .table_of_stage = {0, 0}, .transfers = {{{{9}}, {{9}}, {{0}}, {{4}}}}, .micro_batches = 2};
   CHECK(solved(chain)->begins == std::vector<std::size_t>{0, 2});  // 11 + 7, not 15 + 6
   chain.micro_batches = 6;
   CHECK(solved(chain)->begins == std::vector<std::size_t>{0, 3});  // 15 + 5 x 6, not 11 + 5 x 7

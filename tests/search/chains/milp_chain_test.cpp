@@ -71,7 +71,7 @@ TEST_CASE("a tensor that two layers behind the next one read") {
   const search::LayerChain chain{.kinds = {0, 0, 0, 0},
                                  .tables = {table},
                                  .table_of_stage = {0, 0},
-                                 .hand_overs = {{{{0, 0}, {0, 0}}}},
+                                 .transfers = {{{{0, 0}, {0, 0}}}},
                                  .long_edges = {{.from = 0, .readers = {2, 3}, .next_reads = true, .seconds = {{near, far}, {near, near}}}},
                                  .micro_batches = 3};
   // Both on the second stage in one strategy: once. 2 + 2 + 2, and twice the slowest, 2.
@@ -114,7 +114,7 @@ TEST_CASE("a chain that takes long is answered at its limit, no worse than it be
   const search::LayerChain chain{.kinds = std::vector<std::size_t>(kLayers, 0),
                                  .tables = {table},
                                  .table_of_stage = {0, 0, 0, 0},
-                                 .hand_overs = {{moves}, {moves}, {moves}},
+                                 .transfers = {{moves}, {moves}, {moves}},
                                  .micro_batches = 16,
                                  .memory = 4.9};
   const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);

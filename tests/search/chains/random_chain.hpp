@@ -59,7 +59,7 @@ inline search::LayerChain random_chain(bool tight, bool has_long_edges = false) 
       cost.from_before = pairs(5);
     }
     chain.table_of_stage.push_back(static_cast<std::size_t>(number(0, static_cast<int>(t))));
-    if (t > 0) chain.hand_overs.push_back({pairs(9), pairs(9), pairs(9)});
+    if (t > 0) chain.transfers.push_back({pairs(9), pairs(9), pairs(9)});
   }
   chain.micro_batches = static_cast<int>(number(1, 8));
   const auto long_edge = [&](std::size_t from) {

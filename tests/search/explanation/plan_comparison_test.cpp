@@ -16,7 +16,7 @@ std::string told(const std::optional<search::PlacedCut>& p) { return p ? p->cut 
 
 std::size_t counted(const search::PlanComparison& c) {
   std::size_t n = c.alike;
-  for (const search::OperatorsApart& o : c.others) n += o.count;
+  for (const search::OperatorDifference& o : c.others) n += o.count;
   return n;
 }
 
@@ -57,12 +57,12 @@ TEST_CASE("layers that both plans run alike are one line, and each operator is c
   CHECK(back.operators == c.operators);
   CHECK(back.alike == c.alike);
   CHECK(back.others.size() == c.others.size());
-  const auto norm = std::ranges::find(c.others, "layer_norm", &search::OperatorsApart::kind);
+  const auto norm = std::ranges::find(c.others, "layer_norm", &search::OperatorDifference::kind);
   REQUIRE(norm != c.others.end());
   CHECK(norm->count == 5);  // two in each layer, and the last
   CHECK(told(norm->first) == "b 4 on 0 to 3");
   CHECK(told(norm->second) == "copies 4 on 0 to 3");
-  CHECK(std::ranges::is_sorted(c.others, std::ranges::greater(), &search::OperatorsApart::count));
+  CHECK(std::ranges::is_sorted(c.others, std::ranges::greater(), &search::OperatorDifference::count));
 }
 
 TEST_CASE("operators over the same GPUs in another order, and operators that only one plan has") {
@@ -78,8 +78,8 @@ TEST_CASE("operators over the same GPUs in another order, and operators that onl
   CHECK(c.others[0].name == "layer0");
   const test::Question gpt(test::kSmallGpt, 1, 4, 8);
   const search::PlanComparison strangers = search::compare_plans(plan, on_grid(gpt, {}));
-  CHECK(std::ranges::any_of(strangers.others, [](const search::OperatorsApart& o) { return o.first && !o.second; }));
-  CHECK(std::ranges::any_of(strangers.others, [](const search::OperatorsApart& o) { return !o.first && o.second; }));
+  CHECK(std::ranges::any_of(strangers.others, [](const search::OperatorDifference& o) { return o.first && !o.second; }));
+  CHECK(std::ranges::any_of(strangers.others, [](const search::OperatorDifference& o) { return !o.first && o.second; }));
   CHECK(!search::are_of_one_model(plan, on_grid(gpt, {})));
   CHECK(search::are_of_one_model(plan, other));
 }

@@ -21,8 +21,8 @@ int some(int least, int most) { return *rc::gen::inRange(least, most + 1); }
 
 // A chain with branches: each operator follows the one before, and some read one that is further behind or are in no pair at all. Whole
 // numbers, so that ties are many. Limits lie between the least and the most that choices take, and a little outside.
-search::LimitedProblem random_limited(int most_operators = 7, int most_ways = 4) {
-  search::LimitedProblem p;
+search::ConstrainedProblem random_limited(int most_operators = 7, int most_ways = 4) {
+  search::ConstrainedProblem p;
   const int operators = some(1, most_operators);
   double least = 0, most = 0;
   for (int o = 0; o < operators; ++o) {
@@ -50,7 +50,7 @@ search::LimitedProblem random_limited(int most_operators = 7, int most_ways = 4)
   return p;
 }
 
-double least_within(const search::LimitedProblem& p, std::vector<std::uint32_t>& choice) {
+double least_within(const search::ConstrainedProblem& p, std::vector<std::uint32_t>& choice) {
   if (choice.size() == p.bytes.size()) return search::fits(p, choice) ? search::cost_of(p.choices, choice) : kNoChoice;
   double least = kNoChoice;
   for (std::uint32_t c = 0; c < p.bytes[choice.size()].size(); ++c) {
@@ -61,22 +61,22 @@ double least_within(const search::LimitedProblem& p, std::vector<std::uint32_t>&
   return least;
 }
 
-double least_within(const search::LimitedProblem& p) {
+double least_within(const search::ConstrainedProblem& p) {
   std::vector<std::uint32_t> none;
   return least_within(p, none);
 }
 
 // However it is found: by fronts, or, where no label is allowed, by CBC; with tables, or, where none is, without.
-std::vector<search::LimitedEffort> efforts() { return {{}, {.fronts = {.most_pairs = 0}}, {.most_entries = 0}}; }
+std::vector<search::ConstrainedEffort> efforts() { return {{}, {.fronts = {.most_pairs = 0}}, {.most_entries = 0}}; }
 
 }  // namespace
 
 TEST_CASE("choices within a limit of bytes are the cheapest of all that fit") {
-  for (const search::LimitedEffort& effort : efforts())
+  for (const search::ConstrainedEffort& effort : efforts())
     CHECK(rc::check([&] {
-      const search::LimitedProblem p = random_limited();
+      const search::ConstrainedProblem p = random_limited();
       const double least = least_within(p);
-      const search::LimitedChoice found = search::cheapest_within(p, {}, kNoHurry, effort);
+      const search::ConstrainedChoice found = search::cheapest_within(p, {}, kNoHurry, effort);
       RC_ASSERT(found.is_optimal);
       RC_ASSERT(found.fits == (least < kNoChoice));
       RC_ASSERT(search::fits(p, found.choice) == found.fits);
@@ -92,9 +92,9 @@ TEST_CASE("choices within a limit of bytes are the cheapest of all that fit") {
 
 TEST_CASE("costs that are found out on the way count") {
   CHECK(rc::check([] {
-    const search::LimitedProblem truth = random_limited();
+    const search::ConstrainedProblem truth = random_limited();
     // What pairs cost at least is known at first: half of it, or nothing.
-    search::LimitedProblem p = truth;
+    search::ConstrainedProblem p = truth;
     std::vector<std::shared_ptr<search::PairCosts>> known;
     for (search::ChoiceProblem::Pair& pair : p.choices.pairs) {
       known.push_back(std::make_shared<search::PairCosts>(*pair.costs));
@@ -112,7 +112,7 @@ TEST_CASE("costs that are found out on the way count") {
       return is_new;
     };
     const double least = least_within(truth);
-    const search::LimitedChoice found = search::cheapest_within(p, find_out, kNoHurry);
+    const search::ConstrainedChoice found = search::cheapest_within(p, find_out, kNoHurry);
     RC_ASSERT(found.is_optimal);
     RC_ASSERT(found.fits == (least < kNoChoice));
     if (!found.fits) return;
@@ -123,14 +123,14 @@ TEST_CASE("costs that are found out on the way count") {
 
 TEST_CASE("tables kept forwards and back know the cheapest answer with each choice") {
   CHECK(rc::check([] {
-    const search::LimitedProblem p = random_limited();
+    const search::ConstrainedProblem p = random_limited();
     const auto tree = search::BucketTree::of(p.choices, 1e6);
     RC_ASSERT(tree.has_value());
     RC_ASSERT(std::abs(tree->cheapest() - search::cheapest(p.choices).seconds) <= 1e-9 * tree->cheapest());
     const auto with = tree->with_choice();
     for (std::size_t o = 0; o < with.size(); ++o)
       for (std::size_t c = 0; c < with[o].size(); ++c) {
-        search::LimitedProblem only = p;
+        search::ConstrainedProblem only = p;
         only.limit = kNoChoice;
         for (std::size_t x = 0; x < with[o].size(); ++x)
           if (x != c) only.choices.costs[o][x] += 1e6;
@@ -141,7 +141,7 @@ TEST_CASE("tables kept forwards and back know the cheapest answer with each choi
 
 TEST_CASE("any choices are a solution of the programme, at their cost") {
   CHECK(rc::check([] {
-    search::LimitedProblem p = random_limited();
+    search::ConstrainedProblem p = random_limited();
     std::vector<std::uint32_t> choice;
     for (const auto& bytes : p.bytes) choice.push_back(static_cast<std::uint32_t>(some(0, static_cast<int>(bytes.size()) - 1)));
     p.limit = 1 + search::bytes_of(p, choice);
@@ -157,9 +157,9 @@ TEST_CASE("three operators within a limit, by hand") {
   // Ways of 1 s and 6 bytes or 4 s and 2 bytes; neighbours in unlike ways take 1 s more. Without a limit 3 s and 18 bytes. In 14 bytes two
   // of them may be quick: 1 + 1 + 4 + 1 s where the slow one is at an end. A price of bytes has only 3 s or 12 s to choose between.
   const auto change = std::make_shared<search::PairCosts>(search::PairCosts{2, 2, {0, 1, 1, 0}});
-  search::LimitedProblem p{
+  search::ConstrainedProblem p{
       .choices = {{{1, 4}, {1, 4}, {1, 4}}, {{0, 1, change}, {1, 2, change}}}, .bytes = {{6, 2}, {6, 2}, {6, 2}}, .limit = 14};
-  const search::LimitedChoice found = search::cheapest_within(p, {}, kNoHurry);
+  const search::ConstrainedChoice found = search::cheapest_within(p, {}, kNoHurry);
   CHECK(found.is_optimal);
   CHECK(found.seconds == 7);
   CHECK(found.choice[1] == 0);
@@ -167,7 +167,7 @@ TEST_CASE("three operators within a limit, by hand") {
   CHECK(search::cheapest_within(p, {}, kNoHurry).seconds == 3);
   // The leanest ways take 6 bytes: one is lacking.
   p.limit = 5;
-  const search::LimitedChoice none = search::cheapest_within(p, {}, kNoHurry);
+  const search::ConstrainedChoice none = search::cheapest_within(p, {}, kNoHurry);
   CHECK_FALSE(none.fits);
   CHECK(search::bytes_of(p, none.choice) - p.limit == 1);
 }
@@ -179,14 +179,14 @@ TEST_CASE("when time is up there is the best so far, with a bound that holds") {
   const search::Budget budget(context, base::Seconds(60));
   CHECK(rc::check([&] {
     is_over = false;
-    const search::LimitedProblem p = random_limited();
+    const search::ConstrainedProblem p = random_limited();
     const double least = least_within(p);
     int left = some(0, 12);
     const auto find_out = [&](const std::vector<std::uint32_t>&) {
       is_over = is_over || --left < 0;
       return false;
     };
-    const search::LimitedChoice found = search::cheapest_within(p, find_out, budget);
+    const search::ConstrainedChoice found = search::cheapest_within(p, find_out, budget);
     RC_ASSERT(found.bound <= least * (1 + 1e-6));
     if (found.choice.empty() || !found.fits) return;
     RC_ASSERT(search::fits(p, found.choice));

@@ -146,7 +146,7 @@ def experts(recipe, shape):
     if fused:
         forward = backward = forward_strided = backward_strided = 0
     return {"training.framework.host_waits_for_activations": False if fused else None,
-            "training.framework.experts_apart": False if fused else None,
+            "training.framework.unfused_experts": False if fused else None,
             "training.framework.expert_bias": {"forward_bytes": f"{forward} B", "backward_bytes": f"{backward} B",
                                                "forward_strided_bytes": f"{4 * forward_strided} B", "backward_strided_bytes": f"{4 * backward_strided} B"},
             "training.framework.rotation": {"forward_bytes": "24 B", "backward_bytes": "34 B"}}

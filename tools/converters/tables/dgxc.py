@@ -21,7 +21,7 @@ GRAPHS = {"plan.cuda_graphs": True}                       # --cuda_graphs true
 # A plan here computes those again, too: 2 % of the time.
 # Its data is synthetic (dataset_type=synthetic), and all tokens of it are zeros (MaxText/input_pipeline/input_pipeline_interface.py of 2024, the containers'
 # age; random ones since 2025).
-MAXTEXT = {"recompute": "full", "training.framework.stops_recomputation_early": True, "training.equal_tokens": True}
+MAXTEXT = {"recompute": "full", "training.framework.stops_recomputation_early": True, "training.constant_tokens": True}
 # Racks of GB200 in spring 2025: what no CUDA graph launches takes 1.8 times as long as with the software of 2026. The one constant that is fitted to
 # rows of this table: Llama 3 405B in FP8 asks for 0.56 and DeepSeek-V3, whose forecasts would be 42 % too short, for 0.5; Llama 4 asks for no slower
 # hosts. The scripts of H100 in the same release ask for nothing. Why is not known.

@@ -12,7 +12,7 @@ def mpt(tables):
     reads 2 bytes and writes 4 besides the 4 of the copy. Rows of PURE are of the script before it (submit_benchmarks.py), with gradients
     reduced in bf16. It names an image of PyTorch 1.13.1, whose checkpoints would run whole blocks again; the six rows of it that recompute and
     do not fill the memory are forecast within 3 % as if they stopped early, and 8 to 11 % too long as if they did not, so they run as the others."""
-    loss = {"training.framework.memory.loss_kept": "2 B", "training.framework.memory.loss_passing": "2 B"}
+    loss = {"training.framework.memory.loss_kept": "2 B", "training.framework.memory.loss_temporaries": "2 B"}
     software = {"DEFAULT": {"training.fp32_gradients": True, "training.framework.unit_copies.reduced_bytes": "10 B"},
                 "PURE": {}}
     shapes = {r["model"].replace("mpt-", ""): r for r in tables.rows("llm_foundry_mpt_model_shapes.csv")}

@@ -39,11 +39,11 @@ DEFAULTS = {"training.framework.fp32_gradients": True, "training.framework.trans
 FLASH_2 = {"training.framework.attention.gb200": 0.144, "training.framework.attention_gradient.gb200": 0.132}
 
 
-def habits_of(r):
+def behaviour_of(r):
     deterministic, local = is_set(r, "deterministic-mode"), r["transformer-impl"] == "local"
-    habits = {"product_workspace": "32 MiB", "loss_kept": "4 B", "loss_passing": "2 B", "gradient_placeholders": False if deterministic or local else None,
+    behaviours = {"product_workspace": "32 MiB", "loss_kept": "4 B", "loss_temporaries": "2 B", "gradient_placeholders": False if deterministic or local else None,
               "library_workspaces": 0 if local else None, "expert_workspaces": 0 if local else None, "copied_attention_output.gb200": True if deterministic else None}
-    return {**(FLASH_2 if deterministic else {}), **{"training.framework.memory." + k: v for k, v in habits.items()}}
+    return {**(FLASH_2 if deterministic else {}), **{"training.framework.memory." + k: v for k, v in behaviours.items()}}
 
 
 # What no column has, by a word of a case's name, from its model_config.yaml. Of a model: --moe-ffn-hidden-size and its kin, --multi-latent-attention and its sizes,
@@ -212,7 +212,7 @@ def golden(tables):
             "precision": "fp8" if r["fp8-format"] else "bf16" if is_set(r, "bf16") else "fp16" if is_set(r, "fp16") else "fp32",
             **DEFAULTS, "plan.dispatch": "allgather" if ep > 1 else None, **(NEMOTRON if r["suite"] == "nemotron" else {}), "training.framework.overlap_gradients": is_set(r, "overlap-grad-reduce"),
             "training.framework.overlap_parameters": is_set(r, "overlap-param-gather"),
-            "training.clip_gradients": True, **habits_of(r),
+            "training.clip_gradients": True, **behaviour_of(r),
             "plan.expert_tensor": etp if ep > 1 and etp and etp != tp else None, "plan.schedule": "flexible" if chunks > 1 and batches % pp else None,
             "plan.layers_per_stage": named(STAGES, r) or layers_per_stage(shape["layers"], pp * chunks),
             "plan.shard": dp * cp // instances if instances > 1 else None,

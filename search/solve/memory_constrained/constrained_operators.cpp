@@ -1,49 +1,49 @@
-#include "search/solve/memory_constrained/limited_operators.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 
 #include <algorithm>
 #include <limits>
 
 namespace search {
 
-std::uint32_t LimitedOperators::add(Operator o) {
+std::uint32_t ConstrainedOperators::add(Operator o) {
   const Shortlist& list = lists_.of(o.kind, block_);
   const Ways& ways = lists_.catalog().ways(o.kind, block_);
   std::vector<double>& bytes = problem_.bytes.emplace_back();
-  for (const std::uint32_t w : list.ways) bytes.push_back(o.arrival.empty() ? bytes_of(ways.costs[w], weighing_) : 0);
+  for (const std::uint32_t w : list.ways) bytes.push_back(o.arrival.empty() ? bytes_of(ways.costs[w], objective_) : 0);
   problem_.choices.costs.push_back(o.arrival.empty() ? list.seconds : o.arrival);
   operators_.push_back(std::move(o));
   return static_cast<std::uint32_t>(operators_.size() - 1);
 }
 
-std::uint32_t LimitedOperators::add(KindNumber kind) { return add(Operator{kind}); }
+std::uint32_t ConstrainedOperators::add(KindNumber kind) { return add(Operator{kind}); }
 
-std::uint32_t LimitedOperators::add_from_outside(KindNumber kind, std::vector<double> seconds) {
+std::uint32_t ConstrainedOperators::add_from_outside(KindNumber kind, std::vector<double> seconds) {
   return add(Operator{kind, std::move(seconds)});
 }
 
-void LimitedOperators::join(std::uint32_t from, std::uint32_t to, const EdgeKind& kind) {
+void ConstrainedOperators::join(std::uint32_t from, std::uint32_t to, const EdgeKind& kind) {
   EdgeCosts& costs = lists_.edge(kind, block_, block_);
   edges_.push_back({from, to, kind, &costs});
   problem_.choices.pairs.push_back({from, to, costs.costs});
 }
 
-LimitedChoice LimitedOperators::cheapest(double limit, const Budget& budget, const LimitedEffort& effort) {
+ConstrainedChoice ConstrainedOperators::cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort) {
   problem_.limit = limit;
   const auto find_out = [&](const std::vector<std::uint32_t>& choice) {
     bool is_new = false;
     for (const Edge& e : edges_) is_new = lists_.find_out_around(*e.costs, choice[e.from], choice[e.to]) || is_new;
     return is_new;
   };
-  LimitedChoice found = cheapest_within(problem_, find_out, budget, effort);
+  ConstrainedChoice found = cheapest_within(problem_, find_out, budget, effort);
   for (std::size_t o = 0; o < found.choice.size(); ++o) found.choice[o] = lists_.of(operators_[o].kind, block_).ways[found.choice[o]];
   return found;
 }
 
-double LimitedOperators::seconds(const std::vector<std::uint32_t>& ways) const {
+double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& ways) const {
   OperatorCatalog& catalog = lists_.catalog();
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o)
-    if (operators_[o].arrival.empty()) sum += seconds_of(catalog.ways(operators_[o].kind, block_).costs[ways[o]], weighing_);
+    if (operators_[o].arrival.empty()) sum += seconds_of(catalog.ways(operators_[o].kind, block_).costs[ways[o]], objective_);
   const auto movement = [&](const Edge& e, std::uint32_t from, std::uint32_t to) {
     return catalog.movement(e.kind, catalog.ways(e.kind.from, block_).layouts[from], catalog.ways(e.kind.to, block_).layouts[to]);
   };
@@ -64,10 +64,10 @@ double LimitedOperators::seconds(const std::vector<std::uint32_t>& ways) const {
   return sum;
 }
 
-double LimitedOperators::bytes(const std::vector<std::uint32_t>& ways) const {
+double ConstrainedOperators::bytes(const std::vector<std::uint32_t>& ways) const {
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o)
-    if (operators_[o].arrival.empty()) sum += bytes_of(lists_.catalog().ways(operators_[o].kind, block_).costs[ways[o]], weighing_);
+    if (operators_[o].arrival.empty()) sum += bytes_of(lists_.catalog().ways(operators_[o].kind, block_).costs[ways[o]], objective_);
   return sum;
 }
 

@@ -1,11 +1,11 @@
-#include "sim/results/odd_rows.hpp"
+#include "sim/results/misaligned_products.hpp"
 
 namespace sim {
 
-std::optional<OddRows> odd_rows(const pcg::Plan& plan, const FlowGraph& flow) {
+std::optional<MisalignedProducts> misaligned_products(const pcg::Plan& plan, const FlowGraph& flow) {
   const bool tf32 = plan.training.precision == pcg::Precision::tf32;
   if (!tf32 && !pcg::is_half(plan.training.precision)) return std::nullopt;
-  OddRows odd{.multiple = tf32 ? 4 : 8};
+  MisalignedProducts odd{.multiple = tf32 ? 4 : 8};
   double all = 0, largest = 0;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = plan.pcg.nodes()[n];

@@ -11,7 +11,7 @@
 namespace sim {
 
 // Of the linear layers of a plan in half precision or tf32, by the FLOPs that a device computes in one pass.
-struct OddRows {
+struct MisalignedProducts {
   double share = 0;          // of the layers with such rows
   std::string layer;         // of these the one with most FLOPs
   std::int64_t numbers = 0;  // the length of its row
@@ -19,6 +19,6 @@ struct OddRows {
 };
 
 // Returns nullopt where no layer has such rows. Cost: O(nodes).
-[[nodiscard]] std::optional<OddRows> odd_rows(const pcg::Plan& plan, const FlowGraph& flow);
+[[nodiscard]] std::optional<MisalignedProducts> misaligned_products(const pcg::Plan& plan, const FlowGraph& flow);
 
 }  // namespace sim

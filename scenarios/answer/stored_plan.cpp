@@ -1,4 +1,4 @@
-#include "scenarios/answer/made_plan.hpp"
+#include "scenarios/answer/stored_plan.hpp"
 
 #include <utility>
 
@@ -9,30 +9,30 @@
 
 namespace scenarios {
 
-MadePlan::MadePlan(std::string text, std::vector<pcg::Rewrite> rewrites)
+StoredPlan::StoredPlan(std::string text, std::vector<pcg::Rewrite> rewrites)
     : text_(std::make_shared<const std::string>(std::move(text))), rewrites_(std::move(rewrites)) {}
 
-const pcg::Plan& MadePlan::operator*() const {
+const pcg::Plan& StoredPlan::operator*() const {
   BASE_CHECK(plan_ != nullptr, "the plan is kept as text");
   return *plan_;
 }
 
-std::shared_ptr<const pcg::Plan> MadePlan::value() const {
+std::shared_ptr<const pcg::Plan> StoredPlan::value() const {
   if (!text_) return plan_;
   return std::make_shared<const pcg::Plan>(pcg::read_plan(base::parse_yaml(*text_, "<plan>")));
 }
 
-std::string MadePlan::text() const { return text_ ? *text_ : pcg::write_plan(**this); }
+std::string StoredPlan::text() const { return text_ ? *text_ : pcg::write_plan(**this); }
 
-void MadePlan::keep_text(Texts& known) {
+void StoredPlan::keep_text(Texts& known) {
   if (!*this) return;
-  if (!text_) *this = MadePlan(text(), plan_->rewrites);
+  if (!text_) *this = StoredPlan(text(), plan_->rewrites);
   const auto at = known.find(*text_);
   if (at == known.end()) known.emplace(*text_, text_);
   else text_ = at->second;
 }
 
-bool operator==(const MadePlan& a, const MadePlan& b) {
+bool operator==(const StoredPlan& a, const StoredPlan& b) {
   if (a.plan_ == b.plan_ && a.text_ == b.text_) return true;
   if (a.plan_ && b.plan_) return *a.plan_ == *b.plan_;
   return a.text_ && b.text_ && *a.text_ == *b.text_;

@@ -1,5 +1,5 @@
 // Plans of answers as values and as texts.
-#include "scenarios/answer/made_plan.hpp"
+#include "scenarios/answer/stored_plan.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,18 +11,18 @@
 
 namespace {
 
-using scenarios::MadePlan;
+using scenarios::StoredPlan;
 
-MadePlan made(const std::string& plan) {
+StoredPlan made(const std::string& plan) {
   return scenarios::run_scenario(test::load(test::kTwoGpus + "plans: [" + plan + "]\n"), {}).runs.at(0).made;
 }
 
 }  // namespace
 
 TEST_CASE("a plan that is kept as text says what it said") {
-  const MadePlan value = made("data-parallel");
-  MadePlan::Texts texts;
-  MadePlan text = value, again = value;
+  const StoredPlan value = made("data-parallel");
+  StoredPlan::Texts texts;
+  StoredPlan text = value, again = value;
   text.keep_text(texts);
   again.keep_text(texts);
   CHECK(texts.size() == 1);  // equal plans share one
@@ -35,7 +35,7 @@ TEST_CASE("a plan that is kept as text says what it said") {
   text.keep_value();
   CHECK(text == value);
 
-  MadePlan other = made("{fsdp: {stage: zero3}}");
+  StoredPlan other = made("{fsdp: {stage: zero3}}");
   CHECK_FALSE(other == value);
   other.keep_text(texts);
   CHECK_FALSE(other == again);
@@ -43,13 +43,13 @@ TEST_CASE("a plan that is kept as text says what it said") {
 }
 
 TEST_CASE("no plan has neither value nor text") {
-  MadePlan none;
-  MadePlan::Texts texts;
+  StoredPlan none;
+  StoredPlan::Texts texts;
   none.keep_text(texts);
   CHECK_FALSE(none);
   CHECK(none.value() == nullptr);
   CHECK(none.rewrites().empty());
-  CHECK(none == MadePlan());
+  CHECK(none == StoredPlan());
 }
 
 TEST_CASE("of what-ifs plans of their own are texts, and the base's is the base's") {

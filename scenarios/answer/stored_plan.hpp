@@ -12,15 +12,15 @@
 
 namespace scenarios {
 
-class MadePlan {
+class StoredPlan {
  public:
   // Texts by themselves, so that equal plans share one.
   using Texts = std::map<std::string_view, std::shared_ptr<const std::string>>;
 
-  MadePlan() = default;  // none
-  MadePlan(std::shared_ptr<const pcg::Plan> plan) : plan_(std::move(plan)) {}
+  StoredPlan() = default;  // none
+  StoredPlan(std::shared_ptr<const pcg::Plan> plan) : plan_(std::move(plan)) {}
   // As a plan's file has it. Requires: `rewrites` are those in it.
-  MadePlan(std::string text, std::vector<pcg::Rewrite> rewrites);
+  StoredPlan(std::string text, std::vector<pcg::Rewrite> rewrites);
 
   explicit operator bool() const { return plan_ || text_; }
   // Requires: a plan, and not as text.
@@ -32,10 +32,10 @@ class MadePlan {
   [[nodiscard]] const std::vector<pcg::Rewrite>& rewrites() const { return plan_ ? plan_->rewrites : rewrites_; }
 
   void keep_text(Texts& known);
-  void keep_value() { *this = MadePlan(value()); }
+  void keep_value() { *this = StoredPlan(value()); }
 
   // Texts are as equal as what they say. A text and a value that are compared are not read: they count as different.
-  friend bool operator==(const MadePlan& a, const MadePlan& b);
+  friend bool operator==(const StoredPlan& a, const StoredPlan& b);
 
  private:
   std::shared_ptr<const pcg::Plan> plan_;

@@ -4,7 +4,7 @@
 
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/results/odd_rows.hpp"
+#include "sim/results/misaligned_products.hpp"
 #include "sim/simulation.hpp"
 
 namespace {
@@ -24,7 +24,7 @@ TEST_CASE("an odd vocabulary is told with its share of the linear layers' work")
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto found = [&](std::int64_t vocabulary, pcg::Precision precision) {
     const pcg::Plan plan = plan_of(vocabulary, precision, cluster);
-    return sim::odd_rows(plan, sim::dataflow_of(plan).flow);
+    return sim::misaligned_products(plan, sim::dataflow_of(plan).flow);
   };
   const auto odd = found(5001, pcg::Precision::bf16);
   REQUIRE(odd);

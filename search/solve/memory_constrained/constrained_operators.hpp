@@ -8,10 +8,11 @@
 
 namespace search {
 
-class LimitedOperators {
+class ConstrainedOperators {
  public:
-  // The lists outlive the object; they have no price of bytes, and lean ways. `weighing`: like theirs, but for the copies that are kept.
-  LimitedOperators(Shortlists& lists, DeviceBlock block, const Weighing& weighing) : lists_(lists), block_(block), weighing_(weighing) {}
+  // The lists outlive the object; they have no price of bytes, and lean ways. `objective`: like theirs, but for the copies that are kept.
+  ConstrainedOperators(Shortlists& lists, DeviceBlock block, const Objective& objective)
+      : lists_(lists), block_(block), objective_(objective) {}
 
   // Both return its number.
   std::uint32_t add(KindNumber kind);
@@ -19,8 +20,8 @@ class LimitedOperators {
   std::uint32_t add_from_outside(KindNumber kind, std::vector<double> seconds);
   void join(std::uint32_t from, std::uint32_t to, const EdgeKind& edge);
 
-  // The cheapest ways that sum up to so many bytes, by operator, as LimitedChoice::choice; of those from outside, any.
-  [[nodiscard]] LimitedChoice cheapest(double limit, const Budget& budget, const LimitedEffort& effort = {});
+  // The cheapest ways that sum up to so many bytes, by operator, as ConstrainedChoice::choice; of those from outside, any.
+  [[nodiscard]] ConstrainedChoice cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort = {});
   // Of ways by operator, whether or not they are listed; those from outside count as is best, whatever stands there. Neither is from the
   // tables that cheapest() searches.
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& ways) const;
@@ -40,10 +41,10 @@ class LimitedOperators {
 
   Shortlists& lists_;
   DeviceBlock block_;
-  Weighing weighing_;
+  Objective objective_;
   std::vector<Operator> operators_;
   std::vector<Edge> edges_;
-  LimitedProblem problem_;
+  ConstrainedProblem problem_;
 };
 
 }  // namespace search

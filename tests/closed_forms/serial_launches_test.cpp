@@ -41,14 +41,14 @@ TEST_CASE("experts' products one after another take as long as one of them, so m
   const auto seconds = [&](const pcg::Kernel& k) {
     return sim::kernel_cost(device, {}, k, {.precision = pcg::Precision::bf16}).time.value();
   };
-  pcg::Kernel in_turn = product_of(kTurnExperts);
-  in_turn.in_turn = kTurnExperts;
-  CHECK(seconds(in_turn) == doctest::Approx(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
-  CHECK(seconds(in_turn) > 1.3 * seconds(product_of(kTurnExperts)));  // half a wave of tiles each, against eight waves
+  pcg::Kernel serial_launches = product_of(kTurnExperts);
+  serial_launches.serial_launches = kTurnExperts;
+  CHECK(seconds(serial_launches) == doctest::Approx(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
+  CHECK(seconds(serial_launches) > 1.3 * seconds(product_of(kTurnExperts)));  // half a wave of tiles each, against eight waves
   // What is added to a buffer is added once.
-  pcg::Kernel adding = in_turn;
+  pcg::Kernel adding = serial_launches;
   adding.added = base::Bytes(1e9);
-  CHECK(seconds(adding) - seconds(in_turn) == doctest::Approx(1e9 / device.memory_bandwidth.value()));
+  CHECK(seconds(adding) - seconds(serial_launches) == doctest::Approx(1e9 / device.memory_bandwidth.value()));
 }
 
 TEST_CASE("a framework that gives each expert a kernel runs the products of all three passes in turn") {
@@ -56,7 +56,7 @@ TEST_CASE("a framework that gives each expert a kernel runs the products of all 
   training.precision = pcg::Precision::bf16;
   profiles::FrameworkProfile framework;
   for (const bool apart : {false, true}) {
-    framework.experts_apart = apart;
+    framework.unfused_experts = apart;
     const sim::NodeShape shape = of_experts();
     int products = 0;
     for (const auto& kernels : {sim::forward_kernels(shape, training, framework), sim::input_gradient_kernels(shape, training, framework),
@@ -64,7 +64,7 @@ TEST_CASE("a framework that gives each expert a kernel runs the products of all 
       for (const pcg::Kernel& k : kernels) {
         if (k.kind != pcg::KernelKind::matmul) continue;
         ++products;
-        CHECK(k.in_turn == (apart ? kTurnExperts : 1));
+        CHECK(k.serial_launches == (apart ? kTurnExperts : 1));
         CHECK(k.batch == kTurnExperts);
       }
     CHECK(products == 3);
@@ -109,7 +109,7 @@ TEST_CASE("an Adam in passes moves 72 bytes a parameter of fp32 and holds 4 more
   const auto states = [&](const pcg::Plan& p) { return sim::model_states(p, sim::dataflow_of(p), passes, 0).at(0); };
   const double parameters = static_cast<double>(pcg::models::transformer(t, 2).parameters());
   CHECK(states(plan).update.value() == 0);
-  passes.memory.adam_passing = base::Bytes(4);
+  passes.memory.adam_temporaries = base::Bytes(4);
   CHECK(states(plan).update.value() == doctest::Approx(4 * parameters));
   CHECK(states(plan).optimizer.value() == doctest::Approx(8 * parameters));
   // What passes is none of the states that a fused update moves.

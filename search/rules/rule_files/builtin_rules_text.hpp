@@ -16,11 +16,11 @@
 namespace rules {
 
 // Returns the text of rules, as generate() orders and names them. Equal rules give equal bytes: it has no times.
-[[nodiscard]] std::string at_hand_text(const std::vector<Rule>& rules, const Axioms& axioms);
+[[nodiscard]] std::string builtin_rules_text(const std::vector<Rule>& rules, const Axioms& axioms);
 
 // Returns the rules of such a text. Nothing is proved, so it is for the text that ships alone: a test holds that against rules which are
-// generated and proved anew (rules_at_hand.hpp). Fails a check where the text is cut off or was changed by hand.
+// generated and proved anew (builtin_rules.hpp). Fails a check where the text is cut off or was changed by hand.
 // Cost: some 5 us a rule.
-[[nodiscard]] std::vector<Rule> read_at_hand_text(std::string_view text);
+[[nodiscard]] std::vector<Rule> read_builtin_rules_text(std::string_view text);
 
 }  // namespace rules

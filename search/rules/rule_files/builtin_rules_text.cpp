@@ -1,4 +1,4 @@
-#include "search/rules/rule_files/at_hand_text.hpp"
+#include "search/rules/rule_files/builtin_rules_text.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -67,7 +67,7 @@ class LineReader {
 
 }  // namespace
 
-std::string at_hand_text(const std::vector<Rule>& rules, const Axioms& axioms) {
+std::string builtin_rules_text(const std::vector<Rule>& rules, const Axioms& axioms) {
   std::string text = fmt::format("generator {} axioms {}\n", kGeneratorVersion, axioms.hash);
   for (std::size_t r = 0; r < rules.size(); ++r) {
     const bool both = r + 1 < rules.size() && rules[r].forward && !rules[r + 1].forward &&
@@ -78,10 +78,10 @@ std::string at_hand_text(const std::vector<Rule>& rules, const Axioms& axioms) {
   return text + fmt::format("{}{:016x}\n", kDigest, base::hash_text(text));
 }
 
-std::vector<Rule> read_at_hand_text(std::string_view text) {
+std::vector<Rule> read_builtin_rules_text(std::string_view text) {
   const std::size_t end = text.rfind(kDigest);
   BASE_CHECK(end != std::string_view::npos && text.substr(end) == fmt::format("{}{:016x}\n", kDigest, base::hash_text(text.substr(0, end))),
-             "the rules at hand are not as they were written");
+             "the built-in rules are not as they were written");
   text = text.substr(0, end);
   (void)take_until(text, "\n");  // what wrote it
   std::vector<Rule> rules;
