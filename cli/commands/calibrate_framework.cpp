@@ -12,8 +12,8 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "reports/calibration/framework.hpp"
-#include "scenarios/confidence/framework_fit.hpp"
-#include "scenarios/confidence/framework_text.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
+#include "scenarios/confidence/fit/framework_text.hpp"
 
 namespace cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/confidence/framework_text.hpp"
+#include "scenarios/confidence/fit/framework_text.hpp"
 
 namespace reports {
 

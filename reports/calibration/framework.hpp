@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scenarios/confidence/framework_fit.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 namespace reports {
 

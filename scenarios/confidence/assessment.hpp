@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "scenarios/confidence/interval_coverage.hpp"
+#include "scenarios/confidence/fit/interval_coverage.hpp"
 #include "scenarios/confidence/iteration_facts.hpp"
 #include "scenarios/confidence/statistics.hpp"
 #include "sim/results/simulation_result.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // The 90 % interval of a forecast, from how far earlier forecasts were from measurements: quantiles of signed log residuals
 // ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the question. Not here: how the model is
-// made (scenarios/confidence/interval_fit), nor any measurement. Background: docs/accuracy.md.
+// made (scenarios/confidence/fit/interval_fit), nor any measurement. Background: docs/accuracy.md.
 
 #include <array>
 #include <span>

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/framework_fit.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/framework_text.hpp"
+#include "scenarios/confidence/fit/framework_text.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>

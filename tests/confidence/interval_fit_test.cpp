@@ -1,4 +1,4 @@
-#include "scenarios/confidence/interval_fit.hpp"
+#include "scenarios/confidence/fit/interval_fit.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "scenarios/confidence/interval_coverage.hpp"
+#include "scenarios/confidence/fit/interval_coverage.hpp"
 
 using namespace confidence;
 

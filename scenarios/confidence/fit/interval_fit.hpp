@@ -1,7 +1,7 @@
 #pragma once
 // Makes the interval model (scenarios/intervals/interval.hpp) from residuals: its few constants are those with which intervals made without
 // a group, a machine or a family of models have the least interval score. Coverage of what was left out:
-// scenarios/confidence/interval_coverage.
+// scenarios/confidence/fit/interval_coverage.
 
 #include <span>
 #include <string>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scenarios/confidence/framework_fit.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 namespace confidence {
 

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/interval_coverage.hpp"
+#include "scenarios/confidence/fit/interval_coverage.hpp"
 
 #include <cmath>
 #include <set>

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "scenarios/confidence/interval_fit.hpp"
+#include "scenarios/confidence/fit/interval_fit.hpp"
 
 namespace confidence {
 

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/interval_fit.hpp"
+#include "scenarios/confidence/fit/interval_fit.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/framework_constants.hpp"
+#include "scenarios/confidence/fit/framework_constants.hpp"
 
 #include <set>
 

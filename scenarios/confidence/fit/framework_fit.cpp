@@ -1,4 +1,4 @@
-#include "scenarios/confidence/framework_fit.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 #include "base/processes/worker_pool.hpp"
 #include "scenarios/answer/run.hpp"
 #include "scenarios/answer/run_notes.hpp"
-#include "scenarios/confidence/framework_constants.hpp"
+#include "scenarios/confidence/fit/framework_constants.hpp"
 #include "sim/simulation.hpp"
 
 namespace confidence {
