@@ -75,7 +75,7 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
                           pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p)),
               width);
   out += fmt::format("global batch {}{}, {}{}{}{}, {}, framework {}\n\n", p.training.global_batch,
-                     p.training.constant_tokens ? " of equal tokens" : "", pcg::to_text(p.training.precision),
+                     p.training.constant_tokens ? " of constant tokens" : "", pcg::to_text(p.training.precision),
                      p.training.precision == pcg::Precision::fp8
                          ? fmt::format(" ({})", pcg::fp8_recipe_names()[static_cast<std::size_t>(p.training.fp8_recipe)])
                          : "",
