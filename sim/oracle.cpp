@@ -11,8 +11,8 @@
 #include "sim/collectives/link_loads.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/pricing/running_profile.hpp"
 
 namespace sim {
 namespace {

@@ -10,7 +10,7 @@
 #include "pcg/work/kernel.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/dataflow/movement.hpp"
-#include "sim/pricing/kernel_cost.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/simulation.hpp"
 
 namespace sim {
@@ -40,7 +40,7 @@ class Oracle {
   [[nodiscard]] const profiles::DeviceProfile& device(base::DeviceId d) const;
   // The framework profile that plans of this training are simulated with.
   [[nodiscard]] const profiles::FrameworkProfile& framework(const pcg::TrainingConfig& training) const;
-  // As the simulator prices the kernel in such a training. Requires: the device supports the precision.
+  // As the simulator costs the kernel in such a training. Requires: the device supports the precision.
   [[nodiscard]] KernelCost kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, base::DeviceId d) const;
 
   // A collective alone on the cluster, by the algorithm that is the quickest for its bytes: latency + bytes / bandwidth, as flows take

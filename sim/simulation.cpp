@@ -120,7 +120,7 @@ void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, Simu
 void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Padding& p : plan.padding) {
     const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
-    if (p.of != pcg::Padded::places || more < kWorthNoting) continue;
+    if (p.of != pcg::Padded::expert_capacity || more < kWorthNoting) continue;
     add_note(
         NoteKind::caution,
         fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "

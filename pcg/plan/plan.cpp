@@ -205,7 +205,7 @@ const std::vector<std::string>& key_exchange_names() {
   return names;
 }
 const std::vector<std::string>& padded_names() {
-  static const std::vector<std::string> names{"vocabulary", "places"};
+  static const std::vector<std::string> names{"vocabulary", "expert_capacity"};
   return names;
 }
 const std::vector<std::string>& dispatch_names() {

@@ -69,7 +69,7 @@ struct TrainingConfig {
 
 // A size that the plan rounded up so that it divides: a vocabulary, as Megatron pads it, or the places of a sample at each expert
 // (MoeDispatch), of which each rank that shares the sequence has its own. The plan is compared with the model padded alike.
-enum class Padded { vocabulary, places };
+enum class Padded { vocabulary, expert_capacity };
 struct Padding {
   std::int64_t from = 0, to = 0;
   Padded of = Padded::vocabulary;

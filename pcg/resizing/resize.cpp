@@ -64,7 +64,7 @@ base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
 Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return accepted(try_resize(pcg, sizes)); }
 
 Graph padded(const Graph& graph, std::span<const Padding> padding) {
-  const SizeMap vocabularies = sizes_of(padding, Padded::vocabulary), places = sizes_of(padding, Padded::places);
+  const SizeMap vocabularies = sizes_of(padding, Padded::vocabulary), places = sizes_of(padding, Padded::expert_capacity);
   const auto pad = [&](std::int64_t& size) {
     if (const auto it = vocabularies.find(size); it != vocabularies.end()) size = it->second;
   };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/pricing/transfer_launch.hpp"
-
 namespace search {
 
 ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
@@ -39,7 +37,7 @@ std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>
 ItemCosts::Moved ItemCosts::moved(const sim::Movement& movement) const {
   Moved m;
   for (const sim::Round& round : movement.rounds) {
-    m.launch_s += sim::transfer_launch_s(round.front(), program_.collective_launch[pace_], program_.launch_jitter);
+    m.launch_s += program_.launch_s(round.front(), pace_);
     m.is_collective = m.is_collective || round.front().kind != sim::CollectiveKind::send;
   }
   return m;

@@ -36,7 +36,7 @@ std::vector<pcg::Padding> padding_for(const pcg::Graph& model, const Grid& grid)
   for (const pcg::GraphNode& n : model.nodes())
     if (std::holds_alternative<pcg::MoeDispatch>(n.op)) places.insert(n.outputs[0].sizes[2]);
   for (const std::int64_t p : places)
-    if (p % grid.sequence_parts() != 0) padding.push_back({p, rounded_up(p, grid.sequence_parts()), pcg::Padded::places});
+    if (p % grid.sequence_parts() != 0) padding.push_back({p, rounded_up(p, grid.sequence_parts()), pcg::Padded::expert_capacity});
   return padding;
 }
 
@@ -83,7 +83,7 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const profile
   const bool equal = std::ranges::all_of(layers_per_stage, [&](int n) { return n == layers_per_stage.front(); });
   if (!equal) text += fmt::format(", layers per stage {}", layers_text(layers_per_stage));
   for (const pcg::Padding& p : padding)
-    text += fmt::format(", {} padded from {} to {}", p.of == pcg::Padded::places ? "places at experts" : "vocabulary", p.from, p.to);
+    text += fmt::format(", {} padded from {} to {}", p.of == pcg::Padded::expert_capacity ? "expert capacity" : "vocabulary", p.from, p.to);
   return text;
 }
 

@@ -6,7 +6,7 @@
 
 #include "pcg/plan/recomputed_units.hpp"
 #include "sim/dataflow/flow_graph.hpp"
-#include "sim/pricing/price_list.hpp"
+#include "sim/kernels/cost_table.hpp"
 
 namespace search {
 namespace {
@@ -16,13 +16,13 @@ class LayerCosts {
   LayerCosts(const pcg::Plan& plan, const sim::FlowGraph& flow, const sim::Oracle& oracle)
       : plan_(plan),
         flow_(flow),
-        prices_(plan, flow, oracle.cluster(), oracle.framework(plan.training)),
+        costs_(plan, flow, oracle.cluster(), oracle.framework(plan.training)),
         stops_early_(oracle.framework(plan.training).stops_recomputation_early) {}
 
   // Of each layer on each device type in use.
   std::vector<std::vector<double>> run(std::span<const int> layer_of_block) {
     const auto layers = static_cast<std::size_t>(std::ranges::max(layer_of_block)) + 1;
-    std::vector<std::vector<double>> sums(layers, std::vector<double>(prices_.device_types().size(), 0));
+    std::vector<std::vector<double>> sums(layers, std::vector<double>(costs_.device_types().size(), 0));
     note_recomputed();
     for (std::uint32_t n = 0; n < plan_.pcg.nodes().size(); ++n) {
       if (!plan_.pcg.nodes()[n].computes()) continue;
@@ -34,13 +34,13 @@ class LayerCosts {
 
  private:
   void add_node(std::uint32_t n) {
-    add(prices_.forward(n));
+    add(costs_.forward(n));
     if (!flow_.needs_gradient[n]) return;
-    if (recomputes(n)) add(prices_.forward(n));
-    add(prices_.accumulation(n));
-    add(prices_.input_gradient(n));
-    add(prices_.weight_gradient(n));
-    if (plan_.micro_batches > 1) add(prices_.gradient_buffer(n));
+    if (recomputes(n)) add(costs_.forward(n));
+    add(costs_.accumulation(n));
+    add(costs_.input_gradient(n));
+    add(costs_.weight_gradient(n));
+    if (plan_.micro_batches > 1) add(costs_.gradient_buffer(n));
   }
   // Which layers are the first of a stage is not known yet: where something is recomputed in those alone, none counts.
   void note_recomputed() {
@@ -57,13 +57,13 @@ class LayerCosts {
     const auto* attention = std::get_if<pcg::Attention>(plan_.pcg.nodes()[n].operation());
     return plan_.recompute == pcg::Recompute::selective && attention != nullptr && !attention->flash;
   }
-  void add(const sim::Price& price) {
-    for (std::size_t type = 0; type < price.on_type.size(); ++type) (*sums_)[type] += price.on_type[type].device.value();
+  void add(const sim::Cost& cost) {
+    for (std::size_t type = 0; type < cost.on_type.size(); ++type) (*sums_)[type] += cost.on_type[type].device.value();
   }
 
   const pcg::Plan& plan_;
   const sim::FlowGraph& flow_;
-  sim::PriceList prices_;
+  sim::CostTable costs_;
   bool stops_early_;
   std::set<std::uint32_t> recomputed_;
   std::vector<double>* sums_ = nullptr;  // of the node's layer

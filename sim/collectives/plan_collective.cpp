@@ -73,7 +73,7 @@ class GroupPlans {
     Pick best;
     for (const Algorithm a : algorithms)
       for (Candidate& c : candidates(a)) {
-        Pick pick = priced(c, request_, profile, protocol);
+        Pick pick = costed(c, request_, profile, protocol);
         if (pick.candidate != nullptr && (best.candidate == nullptr || pick.cost.total() < best.cost.total())) best = std::move(pick);
       }
     return best;
@@ -96,7 +96,7 @@ class GroupPlans {
   }
 
   // By the quickest protocol, or the one asked for; by the wires alone without a profile.
-  static Pick priced(Candidate& c, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol) {
+  static Pick costed(Candidate& c, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol) {
     if (profile == nullptr) return {&c, cost_of_wires(c.shape), std::nullopt};
     Pick least;
     for (const Protocol p : profiles::kProtocols) {

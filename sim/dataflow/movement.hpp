@@ -1,6 +1,6 @@
 #pragma once
 // What it takes to bring a tensor from one layout to another: rounds of transfers that run together. A chain of parallel operators is
-// priced as a whole. Partial sums are added up first among those who hold them, by an all-reduce or a reduce-scatter; blocks wanted by
+// costed as a whole. Partial sums are added up first among those who hold them, by an all-reduce or a reduce-scatter; blocks wanted by
 // their holders become an all-gather or an all-to-all. Everything else goes point to point by overlap of blocks; where no holder is in a
 // node that wants equal copies, these share the message out and gather it (the local all-gather of Alpa, OSDI'22, section 6).
 

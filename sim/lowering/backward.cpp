@@ -81,8 +81,8 @@ class BackwardEmitter {
   void send_gradients();
   void mark_end();
   // Adds kernels that a compute item runs besides; none: nothing.
-  void add_part(Compute& kernels, std::uint32_t node, std::string_view what, const Price& price) {
-    if (!price.empty()) kernels.parts.push_back(l_.program.part(node, what, price));
+  void add_part(Compute& kernels, std::uint32_t node, std::string_view what, const Cost& cost) {
+    if (!cost.empty()) kernels.parts.push_back(l_.program.part(node, what, cost));
   }
   std::uint32_t append(Item item) { return sim::append(block_, std::move(item)); }
   // The gradient of the node's weights is left for the later pass.
@@ -159,7 +159,7 @@ void BackwardEmitter::bring_back(std::uint32_t node) {
     std::vector<EventId> waits_on;
     if (const std::optional<EventId> copied = l_.events.find_offloaded(stage_); copied && fetched_.empty()) waits_on = {*copied};
     const Copy copy{l_.interned.device_set_of(node), StreamKind::from_host,
-                    l_.program.times(l_.prices.hosts().from_host(base::Bytes(offloaded.bytes))), "activations"};
+                    l_.program.times(l_.costs.hosts().from_host(base::Bytes(offloaded.bytes))), "activations"};
     fetched_.emplace(block, append({copy, node, reached, std::move(waits_on), {}}));
   }
   if (const auto own = fetched_.find(current_block_); own != fetched_.end()) pending_.push_back(own->second);
@@ -227,10 +227,10 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);
   const std::size_t before_delivery = block_.items.size();
   deliver(node, done);
-  if (const Price& gradient = l_.prices.weight_gradient(node); !gradient.empty()) {
+  if (const Cost& gradient = l_.costs.weight_gradient(node); !gradient.empty()) {
     Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, "weight gradient", gradient)}};
-    if (accumulates()) add_part(kernels, node, "gradient buffer", l_.prices.gradient_buffer(node));
-    if (is_of_unit(l_, node)) add_part(kernels, node, "gradient copy", l_.prices.gradient_copy(node));
+    if (accumulates()) add_part(kernels, node, "gradient buffer", l_.costs.gradient_buffer(node));
+    if (is_of_unit(l_, node)) add_part(kernels, node, "gradient copy", l_.costs.gradient_copy(node));
     Item weights{std::move(kernels), node, regathered, {}, {}};
     if (!is_left(node) && !l_.framework.overlap_input_gradient && !l_.overlap.tensor) {
       for (std::size_t i = before_delivery; i < block_.items.size(); ++i) {
@@ -260,21 +260,21 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   for (MovementId m : l_.interned.internal_backward(node).before) { after.push_back(append(collective(m, "gather", node, w))); }
   Compute kernels{l_.interned.device_set_of(node), {}};
   kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !w.waits_on.empty();
-  add_part(kernels, node, "gradient accumulation", l_.prices.accumulation(node));
+  add_part(kernels, node, "gradient accumulation", l_.costs.accumulation(node));
   const auto* attention = std::get_if<pcg::Attention>(l_.plan.pcg.nodes()[node].operation());
   const bool again = l_.variant.recompute == pcg::Recompute::selective && attention && !attention->flash;
-  if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.prices.forward(node)));
+  if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.costs.forward(node)));
   if (const InternalMovementIds& inside = l_.interned.internal_backward(node); inside.hop) {
     const double share = 1 / static_cast<double>(inside.hops + 1);
     const auto of_piece = [&](std::size_t i) {
       Compute piece = i == 0 ? kernels : Compute{kernels.devices, {}};
-      piece.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node), share));
+      piece.parts.push_back(l_.program.part(node, "input gradient", l_.costs.input_gradient(node), share));
       return piece;
     };
     const auto pieces = append_ring(block_, *inside.hop, inside.hops, {kernels, node, std::move(after), w.waits_on, {}}, of_piece);
     return {pieces.back(), append_gradient_ring(block_, *inside.hop, pieces, node)};
   }
-  kernels.parts.push_back(l_.program.part(node, "input gradient", l_.prices.input_gradient(node)));
+  kernels.parts.push_back(l_.program.part(node, "input gradient", l_.costs.input_gradient(node)));
   std::vector<std::uint32_t> done{append_input_gradient({std::move(kernels), node, std::move(after), w.waits_on, {}})};
   for (MovementId m : l_.interned.internal_backward(node).after) { done.push_back(append(collective(m, "reduction", node, {done, {}}))); }
   return done;
@@ -299,7 +299,7 @@ std::uint32_t BackwardEmitter::append_input_gradient(Item item) {
   const double share = 1 / static_cast<double>(*pieces_beside(l_.interned[moved], CollectiveKind::all_gather));
   const auto piece = [&](double part) {
     Item cut = item;
-    std::get<Compute>(cut.work).parts = {l_.program.part(node, "input gradient", l_.prices.input_gradient(node), part)};
+    std::get<Compute>(cut.work).parts = {l_.program.part(node, "input gradient", l_.costs.input_gradient(node), part)};
     return cut;
   };
   Item first = piece(1 - share);

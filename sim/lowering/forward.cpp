@@ -52,7 +52,7 @@ void ForwardEmitter::offload_last() {
   if (own == of_stage.end()) return;
   const std::uint32_t node = nodes_[done_.size() - 1];
   const Copy copy{l_.interned.device_set_of(node), StreamKind::to_host,
-                  l_.program.times(l_.prices.hosts().to_host(base::Bytes(own->second.bytes))), "activations"};
+                  l_.program.times(l_.costs.hosts().to_host(base::Bytes(own->second.bytes))), "activations"};
   Item item{copy, node, items_of(done_.back()), {}, {}};
   if (own == std::prev(of_stage.end())) item.signals.push_back(l_.events.offloaded(stage_));
   offloaded_.emplace(current_block_, append(block_, std::move(item)));
@@ -109,7 +109,7 @@ bool activates_biased_experts(const Lowering& l, std::uint32_t node) {
 }  // namespace
 
 void ForwardEmitter::emit_node(std::uint32_t node) {
-  Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node))}};
+  Compute kernels{l_.interned.device_set_of(node), {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.costs.forward(node))}};
   if (Compute made = work_on_gathered_weight(l_, node); !made.parts.empty())
     pending_.push_back(append(block_, {std::move(made), node, pending_, pending_waits_on_, {}}));
   Item compute;
@@ -155,7 +155,7 @@ std::uint32_t ForwardEmitter::emit_kernels(std::uint32_t node, Item compute) {
 Item ForwardEmitter::piece(const Item& compute, std::uint32_t node, double share) {
   Item item = compute;
   Compute& kernels = std::get<Compute>(item.work);
-  kernels.parts = {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.prices.forward(node), share)};
+  kernels.parts = {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.costs.forward(node), share)};
   return item;
 }
 

@@ -19,7 +19,7 @@ std::optional<std::size_t> pieces_beside(const Movement& movement, CollectiveKin
 }
 
 double share_after_gather(const Lowering& l, std::uint32_t node, std::span<const std::uint32_t> readers, std::size_t pieces) {
-  const auto seconds = [&](std::uint32_t n) { return l.prices.forward(n).on_type.front().device.value(); };
+  const auto seconds = [&](std::uint32_t n) { return l.costs.forward(n).on_type.front().device.value(); };
   double left = 0;
   for (const std::uint32_t n : readers) left += seconds(n) / static_cast<double>(pieces);
   for (std::size_t i = readers.size(); i-- > 0;) {

@@ -7,7 +7,7 @@
 #include "sim/lowering/forward.hpp"
 #include "sim/lowering/token_exchanges.hpp"
 #include "sim/lowering/update.hpp"
-#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/saved_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -17,11 +17,11 @@ Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cl
       data_(data),
       cluster_(cluster),
       framework_(framework),
-      prices_(plan, data.flow, cluster, framework),
+      costs_(plan, data.flow, cluster, framework),
       interned_(plan, data.flow, cluster),
       deliveries_(plan, data.flow, interned_),
       gradients_(plan, data.flow, interned_),
-      program_(prices_, framework, plan),
+      program_(costs_, framework, plan),
       events_(program_, deliveries_, gradients_) {
   for (int s = 0; s < plan.stages; ++s)
     BASE_CHECK(!data.flow.stage_nodes[static_cast<std::size_t>(s)].empty(), "stage {} of plan {} has no operators", s, plan.name);
@@ -105,7 +105,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
     program_.add_note(
         base::NoteKind::assumption,
         "all tokens are equal: products draw less power and keep their benchmark rate, which data of a real training does not leave them");
-  const Program& program = program_.build(std::move(blocks), interned_, prices_);
+  const Program& program = program_.build(std::move(blocks), interned_, costs_);
   if (plan_.overlap.experts == true && !exchanges_tokens(program))
     program_.add_note(base::NoteKind::caution, "overlap experts hides nothing, because no tokens travel to their experts");
   if (std::optional<std::string> unused = unused_dispatch(plan_, data_.flow, program, cluster_))

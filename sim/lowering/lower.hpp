@@ -37,9 +37,8 @@ class Lowerer {
   [[nodiscard]] Lowering with(const Variant& v) {
     profiles::Overlaps overlap = profiles::overlaps_of(framework_, plan_.overlap);
     overlap.experts = pcg::merges_passes(plan_);
-    return {plan_,   v,         data_.flow, data_.synchronisation, framework_, cluster_,
-            overlap, prices_,   interned_,  deliveries_,           gradients_, program_,
-            events_, offloaded_};
+    return {plan_,    v,       data_.flow, data_.synchronisation, framework_, cluster_, overlap, costs_, interned_, deliveries_, gradients_,
+            program_, events_, offloaded_};
   }
   BlockId forward(int stage, const Variant& v);
   // The first micro-batch's, where it gathers updated weights.
@@ -53,7 +52,7 @@ class Lowerer {
   const Dataflow& data_;
   const topology::Cluster& cluster_;
   const profiles::FrameworkProfile& framework_;
-  PriceList prices_;
+  CostTable costs_;
   Interning interned_;
   Deliveries deliveries_;
   GradientSums gradients_;

@@ -1,5 +1,5 @@
 #pragma once
-// What the emitters of a lowering work with: what they read, and what they number, price and build with. Each member keeps its own
+// What the emitters of a lowering work with: what they read, and what they number, cost and build with. Each member keeps its own
 // invariants; nothing of it is filled from here. Internal to sim/lowering.
 
 #include <vector>
@@ -7,7 +7,7 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/events.hpp"
 #include "sim/lowering/program_builder.hpp"
-#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/saved_by_block.hpp"
 #include "sim/program/variant.hpp"
 
 namespace sim {
@@ -20,7 +20,7 @@ struct Lowering {
   const profiles::FrameworkProfile& framework;
   const topology::Cluster& cluster;
   profiles::Overlaps overlap;  // the plan's, else the framework's
-  PriceList& prices;
+  CostTable& costs;
   Interning& interned;
   Deliveries& deliveries;
   GradientSums& gradients;

@@ -7,19 +7,19 @@
 
 namespace sim {
 
-ProgramBuilder::ProgramBuilder(const PriceList& prices, const profiles::FrameworkProfile& framework, const pcg::Plan& plan)
+ProgramBuilder::ProgramBuilder(const CostTable& costs, const profiles::FrameworkProfile& framework, const pcg::Plan& plan)
     : framework_(framework), hosts_launch_(!plan.cuda_graphs) {
-  program_.device_types = prices.device_types();
-  program_.collective_launch = prices.collective_launch();
+  program_.device_types = costs.device_types();
+  program_.collective_launch = costs.collective_launch();
   if (!hosts_launch_) std::ranges::fill(program_.collective_launch, base::Seconds(0));
   program_.overlap_stage_boundary = framework.overlap_stage_boundary.of(plan);
   if (hosts_launch_) program_.launch_jitter = framework.host.launch_jitter;
   program_.blocking_launches = hosts_launch_ && framework.blocking_launches;
 }
 
-std::uint32_t ProgramBuilder::add_seconds(const Price& price, double share) {
+std::uint32_t ProgramBuilder::add_seconds(const Cost& cost, double share) {
   const auto at = static_cast<std::uint32_t>(program_.seconds.size());
-  for (const Price::OnType& on : price.on_type) {
+  for (const Cost::OnType& on : cost.on_type) {
     program_.seconds.push_back(on.device.value() * share);
     program_.host.push_back(hosts_launch_ ? on.host.value() * share : 0);
     profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
@@ -28,16 +28,16 @@ std::uint32_t ProgramBuilder::add_seconds(const Price& price, double share) {
   return at;
 }
 
-Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price& price) {
-  if (price.number >= seconds_of_price_.size()) seconds_of_price_.resize(price.number + 1);
-  std::optional<std::uint32_t>& known = seconds_of_price_[price.number];
-  if (!known) known = add_seconds(price, 1);
+Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Cost& cost) {
+  if (cost.number >= seconds_of_cost_.size()) seconds_of_cost_.resize(cost.number + 1);
+  std::optional<std::uint32_t>& known = seconds_of_cost_[cost.number];
+  if (!known) known = add_seconds(cost, 1);
   return {node, what, *known};
 }
 
-Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Price& price, double share) {
-  const auto [at, is_new] = seconds_of_share_.try_emplace({price.number, share});
-  if (is_new) at->second = add_seconds(price, share);
+Part ProgramBuilder::part(std::uint32_t node, std::string_view what, const Cost& cost, double share) {
+  const auto [at, is_new] = seconds_of_share_.try_emplace({cost.number, share});
+  if (is_new) at->second = add_seconds(cost, share);
   return {node, what, at->second};
 }
 
@@ -82,7 +82,7 @@ void ProgramBuilder::add_note(base::NoteKind kind, std::string text) {
   if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
 }
 
-const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, const PriceList& prices) {
+const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, const CostTable& costs) {
   program_.forward = std::move(blocks.forward);
   program_.first_forward = std::move(blocks.first_forward);
   program_.backward = std::move(blocks.backward);
@@ -95,15 +95,15 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   };
   append_new(interned.device_sets(), program_.device_sets);
   append_new(interned.movements(), program_.movements);
-  program_.kinds = prices.kinds();
-  for (const auto& [generation, share] : prices.assumed_shares())
+  program_.kinds = costs.kinds();
+  for (const auto& [generation, share] : costs.assumed_shares())
     add_note(base::NoteKind::assumption,
              share < 1
                  ? fmt::format("products keep {:g} of their benchmark rate in training: an assumption, no training on {} was measured",
                                share, generation)
                  : fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
                                pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
-  for (const auto& [type, limit] : prices.limits()) {
+  for (const auto& [type, limit] : costs.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
     add_note(base::NoteKind::assumption,
              fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", device.name,

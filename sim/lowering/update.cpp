@@ -146,11 +146,11 @@ std::map<DeviceSetId, UpdateEmitter::Updated> UpdateEmitter::updated(int stage) 
 
 std::vector<Part> UpdateEmitter::parts_of(const Updated& what) const {
   std::vector<Part> parts;
-  for (const auto& [by, parameters] : what.by) parts.push_back(l_.program.part(what.weight, "update", l_.prices.optimizer(by, parameters)));
+  for (const auto& [by, parameters] : what.by) parts.push_back(l_.program.part(what.weight, "update", l_.costs.optimizer(by, parameters)));
   for (const std::uint32_t i : what.orthogonalised) {
     const StageWeight& h = held_[i];
     if (const auto matrices = matrices_of(l_.plan, l_.flow, l_.framework, h.reader, h.input))
-      parts.push_back(l_.program.part(h.weight, "orthogonalisation", l_.prices.orthogonalisation(*matrices), share_of(h)));
+      parts.push_back(l_.program.part(h.weight, "orthogonalisation", l_.costs.orthogonalisation(*matrices), share_of(h)));
   }
   return parts;
 }
@@ -160,7 +160,7 @@ void UpdateEmitter::clip() {
   if (!l_.plan.training.clip_gradients) return;
   for (int s = 0; s < l_.plan.stages; ++s)
     for (const auto& [devices, what] : updated(s)) {
-      Compute kernels{devices, {l_.program.part(what.weight, "gradient norm", l_.prices.gradient_norm(what.parameters))}};
+      Compute kernels{devices, {l_.program.part(what.weight, "gradient norm", l_.costs.gradient_norm(what.parameters))}};
       kernels.ends_run = true;
       clipped_.push_back(append(block_, {std::move(kernels), what.weight, synchronised_[s], gradients_, {}}));
     }
@@ -212,7 +212,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
     s.gradients += part * gradient_bytes(l_, h.reader, h.input);
     s.weights += part * gathered_bytes(l_, h.reader, h.input);
   }
-  const HostLinks& hosts = l_.prices.hosts();
+  const HostLinks& hosts = l_.costs.hosts();
   std::vector<EventId> complete = gradients_;  // kernels of the update come behind the backward pass on their stream; copies have to wait
   complete.push_back(l_.events.stage_end(stage));
   for (const auto& [where, s] : shares) {
@@ -257,7 +257,7 @@ void UpdateEmitter::cast() {
     std::map<DeviceSetId, Compute> kernels;
     for (const HeldWeight& h : held_weights(l_, s)) {
       if (h.input != 1 || zero_of(l_, h.weight) >= 3) continue;
-      const Price& casts = l_.prices.weight_cast(h.reader);
+      const Cost& casts = l_.costs.weight_cast(h.reader);
       if (casts.empty()) continue;
       const DeviceSetId devices = l_.interned.device_set_of(h.reader);
       kernels.try_emplace(devices, Compute{devices, {}}).first->second.parts.push_back(l_.program.part(h.reader, "weight cast", casts));

@@ -92,8 +92,8 @@ void add_host_time_of_units(const Lowering& l, Block& block) {
 Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node) {
   Compute made{l.interned.device_set_of(node), {}};
   if (!is_of_unit(l, node)) return made;
-  if (const Price& copies = l.prices.weight_copy(node); !copies.empty()) made.parts.push_back(l.program.part(node, "weight copy", copies));
-  if (const Price& casts = l.prices.weight_cast(node); !casts.empty()) made.parts.push_back(l.program.part(node, "weight cast", casts));
+  if (const Cost& copies = l.costs.weight_copy(node); !copies.empty()) made.parts.push_back(l.program.part(node, "weight copy", copies));
+  if (const Cost& casts = l.costs.weight_cast(node); !casts.empty()) made.parts.push_back(l.program.part(node, "weight cast", casts));
   return made;
 }
 

@@ -10,7 +10,7 @@
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/fixed_buffers.hpp"
-#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/saved_by_block.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/memory/weight_storage.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -59,9 +59,9 @@ class MemoryCounter {
   [[nodiscard]] double gradients_around(std::uint32_t node) const;
   [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
-  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `unmade` is free until
+  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `lazy_gradients` is free until
   // blocks make it.
-  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> unmade,
+  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> lazy_gradients,
                                                    const ByBlock& made) const;
   // Of gradients that are not there before they are made, what each block makes.
   [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
@@ -117,7 +117,7 @@ void MemoryCounter::count_states() {
     devices_[d].gradients = states[d].gradients;
     devices_[d].optimizer = states[d].optimizer;
     devices_[d].update = states[d].update;
-    devices_[d].unmade = states[d].unmade;
+    devices_[d].lazy_gradients = states[d].lazy_gradients;
   }
   const std::vector<base::Bytes> fixed = fixed_buffers(plan_, flow_, cluster_, framework_);
   for (std::size_t d = 0; d < fixed.size(); ++d) devices_[d].fixed = fixed[d];
@@ -139,12 +139,12 @@ MemoryCounter::ByBlock MemoryCounter::made_by_block(const std::vector<std::uint3
       for (const base::DeviceId d : l.devices) of_block[d.value] += elements, all[d.value] += elements;
     }
   for (auto& [block, bytes] : parameters)
-    for (std::size_t d = 0; d < bytes.size(); ++d) bytes[d] *= all[d] > 0 ? devices_[d].unmade.value() / all[d] : 0;
+    for (std::size_t d = 0; d < bytes.size(); ++d) bytes[d] *= all[d] > 0 ? devices_[d].lazy_gradients.value() / all[d] : 0;
   return parameters;
 }
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
-  const KeptByBlock counted = kept_by_block(plan_, flow_, framework_, nodes, devices_.size(), copies_attention_output_);
+  const SavedByBlock counted = saved_by_block(plan_, flow_, framework_, nodes, devices_.size(), copies_attention_output_);
   // What is offloaded is there for two blocks: one that is computed, and one that is copied.
   ByBlock saved;
   std::vector<double> on_its_way = zeros();
@@ -162,9 +162,9 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
   const std::vector<ByBlock> parts = {around(nodes), gathered(nodes), counted.again};
-  std::vector<double> unmade = zeros();
-  for (std::size_t d = 0; d < unmade.size(); ++d) unmade[d] = devices_[d].unmade.value();
-  const std::vector<double> moment = largest_moment(parts, saved, unmade, made_by_block(nodes));
+  std::vector<double> lazy_gradients = zeros();
+  for (std::size_t d = 0; d < lazy_gradients.size(); ++d) lazy_gradients[d] = devices_[d].lazy_gradients.value();
+  const std::vector<double> moment = largest_moment(parts, saved, lazy_gradients, made_by_block(nodes));
   const std::vector<double> held = largest_moment(parts, saved, zeros(), {});
   // The loss comes last of a forward pass and first of a backward pass: what it keeps is not there beside layers of another pass.
   std::set<int> of_loss;
@@ -255,7 +255,7 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
 
 // The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
 // later.
-std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> unmade,
+std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> lazy_gradients,
                                                   const ByBlock& made) const {
   ByBlock moments;
   for (const ByBlock& part : parts)
@@ -263,7 +263,7 @@ std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& pa
       std::vector<double>& moment = moments.try_emplace(block, zeros()).first->second;
       for (std::size_t d = 0; d < bytes.size(); ++d) moment[d] += bytes[d];
     }
-  std::vector<double> freed = std::move(unmade);
+  std::vector<double> freed = std::move(lazy_gradients);
   std::vector<double> largest = zeros();
   for (std::size_t d = 0; d < freed.size(); ++d) largest[d] = -freed[d];
   for (auto at = moments.rbegin(); at != moments.rend(); ++at) {
@@ -299,7 +299,7 @@ Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const
     const std::size_t stage = stage_of(slot);
     if (slot.pass == Pass::forward) {
       alive += m.saved[stage];
-      if (!slot.merged) raise(alive, base::Bytes(0) - m.unmade);
+      if (!slot.merged) raise(alive, base::Bytes(0) - m.lazy_gradients);
     } else if (slot.pass == Pass::weights) {
       alive -= m.kept[stage];
     } else {
@@ -329,8 +329,8 @@ Limits limits_of(const topology::Device& device) {
 // An allocator keeps the place of gradients that are dropped before an iteration where these have a pool of their own, as those have that
 // another stream reduces: what it holds more than is allocated at the peak.
 base::Bytes held_besides(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, DeviceMemory m, base::Bytes peak) {
-  if (m.unmade == base::Bytes(0)) return base::Bytes(0);
-  m.unmade = base::Bytes(0);
+  if (m.lazy_gradients == base::Bytes(0)) return base::Bytes(0);
+  m.lazy_gradients = base::Bytes(0);
   m.transient = m.transient_held;
   return std::max(base::Bytes(0), walk(plan, slots, rank, m).sum() - peak);
 }
@@ -340,7 +340,7 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
   std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(),     m.update.value(),
-                          m.unmade.value(),  m.fixed.value(),     limits.capacity.value(), limits.reserved.value()};
+                          m.lazy_gradients.value(),  m.fixed.value(),     limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
   for (base::Bytes b : m.layer) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());

@@ -15,7 +15,7 @@ namespace sim {
 // Bytes of one device; per virtual stage where it says so.
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
-  base::Bytes unmade;              // of the gradients, what is not there before the backward pass makes it
+  base::Bytes lazy_gradients;              // of the gradients, what is not there before the backward pass makes it
   base::Bytes update;              // more of the optimizer while it runs, when no activations are there
   base::Bytes fixed;               // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
   std::vector<base::Bytes> saved;  // per stage: kept by one micro-batch from its forward to its backward pass

@@ -104,7 +104,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         if (!trained) states = {.weights = states.weights};
         // Micro-batches after the first find gradients there.
         const bool once = plan.stages == 1 && plan.micro_batches == 1;
-        if (fp32 && once && pcg::shards_gradients(stage, plan.memory.zero)) states.unmade = states.gradients;
+        if (fp32 && once && pcg::shards_gradients(stage, plan.memory.zero)) states.lazy_gradients = states.gradients;
         if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
         for (const base::DeviceId d : l.devices) {
           if (d.value >= devices.size()) devices.resize(d.value + 1);
@@ -112,7 +112,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
           devices[d.value].gradients += states.gradients;
           devices[d.value].optimizer += states.optimizer;
           devices[d.value].update += states.update;
-          devices[d.value].unmade += states.unmade;
+          devices[d.value].lazy_gradients += states.lazy_gradients;
           devices[d.value].copies += states.copies;
         }
       }

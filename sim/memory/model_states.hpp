@@ -33,7 +33,7 @@ struct ModelStateBytes {
 struct StateBytes {
   base::Bytes weights, gradients, optimizer;
   base::Bytes update;  // more of the optimizer while it runs
-  base::Bytes unmade;  // of the gradients, what is not there before the backward pass makes it
+  base::Bytes lazy_gradients;  // of the gradients, what is not there before the backward pass makes it
   base::Bytes copies;  // of weights, in low precision (WeightBytes::copied), but of those that are gathered for each pass
   [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer + copies; }  // between updates
 };

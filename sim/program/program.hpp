@@ -96,6 +96,15 @@ struct Program {
     return backward[position];
   }
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
+  // Returns: host seconds to launch a collective or a message on a device of a type. Cost: O(n) of a collective of n devices.
+  [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_type) const {
+    double s = collective_launch[device_type].value();
+    if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender
+    // A collective waits for the slowest of its n hosts. The largest of n exponential times of mean m is m (1 + 1/2 + ... + 1/n) on
+    // average; the first summand is what each host has alone.
+    for (std::size_t n = 2; n <= transfer.group.size(); ++n) s += launch_jitter.value() / static_cast<double>(n);
+    return s;
+  }
 
   std::vector<Block> blocks;                             // by BlockId; those of other variants too
   std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending

@@ -1,5 +1,5 @@
 #pragma once
-// How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their prices and most of their program.
+// How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their costs and most of their program.
 
 #include "pcg/plan/plan.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/pricing/transfer_launch.hpp"
-
 namespace sim {
 namespace {
 
@@ -39,7 +37,7 @@ double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_cl
 }
 
 double ClassTimes::launch_s(const Transfer& transfer, std::uint32_t device_class) const {
-  return transfer_launch_s(transfer, program_.collective_launch[device_type_[device_class]], program_.launch_jitter);
+  return program_.launch_s(transfer, device_type_[device_class]);
 }
 
 }  // namespace sim

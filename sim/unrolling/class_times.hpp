@@ -24,7 +24,7 @@ class ClassTimes {
   }
   // Host time to launch the kernels.
   [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
-  // Host time to launch a collective or message (sim/pricing/transfer_launch.hpp). Cost: O(n).
+  // Host time to launch a collective or message. Cost: O(n).
   [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_class) const;
 
  private:

@@ -7,8 +7,8 @@
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
 #include "sim/dataflow/model_copies.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/optimizer_kernel.hpp"
 
 namespace {
 

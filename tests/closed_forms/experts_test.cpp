@@ -7,8 +7,8 @@
 
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
+#include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/pricing/node_kernels.hpp"
 
 namespace {
 

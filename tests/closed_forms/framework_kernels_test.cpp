@@ -11,9 +11,9 @@
 #include "planning.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
+#include "sim/kernels/cost_table.hpp"
+#include "sim/kernels/node_kernels.hpp"
 #include "sim/lowering/lower.hpp"
-#include "sim/pricing/node_kernels.hpp"
-#include "sim/pricing/price_list.hpp"
 
 namespace {
 
@@ -264,12 +264,12 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
     const pcg::Plan plan = behaviour_plan({.gated = true, .experts = 4, .grid = {.data = 4, .expert = expert}}, cluster);
     const sim::Dataflow data = sim::dataflow_of(plan);
     const auto host = [&](const profiles::FrameworkProfile& framework) {
-      sim::PriceList prices(plan, data.flow, cluster, framework);
+      sim::CostTable costs(plan, data.flow, cluster, framework);
       base::Seconds sum(0);
       for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
         const pcg::PcgNode& node = plan.pcg.nodes()[n];
         if (node.computes() && std::holds_alternative<pcg::ExpertLinear>(*node.operation()))
-          sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host + prices.weight_gradient(n).on_type[0].host;
+          sum += costs.forward(n).on_type[0].host + costs.input_gradient(n).on_type[0].host + costs.weight_gradient(n).on_type[0].host;
       }
       return sum.value();
     };
@@ -279,7 +279,7 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
   }
 }
 
-TEST_CASE("hosts launch the further kernels of unfused attention at a price of their own") {
+TEST_CASE("hosts launch the further kernels of unfused attention at a cost of their own") {
   // Forward scores, softmax and values; backward two products, the softmax and two products.
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto host = [&](std::int64_t unfused_heads, base::Seconds attention_kernel) {
@@ -288,11 +288,11 @@ TEST_CASE("hosts launch the further kernels of unfused attention at a price of t
     profiles::FrameworkProfile framework;
     framework.host.forward_kernel = framework.host.backward_kernel = base::Seconds(100e-6);
     framework.host.attention_kernel = attention_kernel;
-    sim::PriceList prices(plan, data.flow, cluster, framework);
+    sim::CostTable costs(plan, data.flow, cluster, framework);
     base::Seconds sum(0);
     for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
       if (plan.pcg.nodes()[n].name.ends_with("attention.core"))
-        sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host;
+        sum += costs.forward(n).on_type[0].host + costs.input_gradient(n).on_type[0].host;
     return sum.value();
   };
   CHECK(host(4, base::Seconds(0)) - host(4, base::Seconds(10e-6)) == doctest::Approx((2 + 4) * 90e-6));
@@ -332,11 +332,11 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
   plan.training.precision = pcg::Precision::bf16;
   const sim::Dataflow data = sim::dataflow_of(plan);
   const auto seconds = [&](const profiles::FrameworkProfile& framework) {
-    sim::PriceList prices(plan, data.flow, cluster, framework);
+    sim::CostTable costs(plan, data.flow, cluster, framework);
     base::Seconds sum(0);
     for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = plan.pcg.nodes()[n];
-      if (node.computes() && node.name.starts_with("layer1.mlp.")) sum += prices.weight_gradient(n).on_type[0].device;
+      if (node.computes() && node.name.starts_with("layer1.mlp.")) sum += costs.weight_gradient(n).on_type[0].device;
     }
     return sum.value();
   };

@@ -9,7 +9,7 @@
 
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/pricing/node_kernels.hpp"
+#include "sim/kernels/node_kernels.hpp"
 #include "sim/simulation.hpp"
 
 namespace {

@@ -152,5 +152,5 @@ TEST_CASE("shards in fp32 are those of trained weights alone") {
   CHECK(states.weights.value() == doctest::Approx((2 * static_cast<double>(model.frozen_parameters()) + 4 * kLoraTrained) / 8));
   CHECK(states.gradients.value() == doctest::Approx(4 * kLoraTrained / 8));
   CHECK(states.optimizer.value() == doctest::Approx(8 * kLoraTrained / 8));
-  CHECK(states.unmade == states.gradients);
+  CHECK(states.lazy_gradients == states.gradients);
 }

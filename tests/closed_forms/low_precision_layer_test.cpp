@@ -11,7 +11,7 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/kernel_time.hpp"
-#include "sim/pricing/node_kernels.hpp"
+#include "sim/kernels/node_kernels.hpp"
 
 namespace {
 

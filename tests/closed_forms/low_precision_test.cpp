@@ -10,8 +10,8 @@
 #include "pcg/plan/low_precision.hpp"
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
+#include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/pricing/node_kernels.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "sim/kernels/host_links.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/pricing/host_links.hpp"
 #include "sim/simulation.hpp"
 
 namespace {

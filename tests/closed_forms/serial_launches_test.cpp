@@ -6,10 +6,10 @@
 #include "planning.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
+#include "sim/kernels/kernel_cost.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/kernel_cost.hpp"
-#include "sim/pricing/node_kernels.hpp"
-#include "sim/pricing/optimizer_kernel.hpp"
 
 namespace {
 

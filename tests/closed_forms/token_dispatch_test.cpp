@@ -14,8 +14,8 @@
 #include "search/cost/estimate.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/token_routing.hpp"
+#include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/pricing/node_kernels.hpp"
 
 namespace {
 

@@ -165,7 +165,7 @@ TEST_CASE("reading what was written gives the plan again") {
     for (const pcg::OverlapWord& w : pcg::kOverlapWords)
       if (random.below(2) == 0) p.overlap.*w.choice = random.below(2) == 0;
     p.between_stages = static_cast<BetweenStages>(random.below(3));
-    if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8, Padded::places}};
+    if (random.below(2) == 0) p.padding = {{50257, 50304}, {7, 8, Padded::expert_capacity}};
     std::size_t seen = 0;
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
       const PcgNode& node = p.pcg.nodes()[n];

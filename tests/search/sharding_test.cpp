@@ -143,7 +143,7 @@ TEST_CASE("a vocabulary that does not divide is padded to a multiple of 128 x te
   CHECK(shape_of(p, "head.logits") == "[8/2, 16, 256/2]");
 }
 
-TEST_CASE("places at experts that do not divide among ranks of a sequence are rounded up") {
+TEST_CASE("an expert capacity that does not divide among ranks of a sequence is rounded up") {
   // 2 of 6 experts for each of 16 tokens: ceil(2 x 16 / 6) = 6 places, 8 for 4 ranks.
   const test::Question q("{transformer: {layers: 2, hidden: 64, heads: 4, vocab: 96, sequence_length: 16, experts: 6}}", 1, 4, 8);
   for (const bool context : {true, false}) {
@@ -151,8 +151,8 @@ TEST_CASE("places at experts that do not divide among ranks of a sequence are ro
     (context ? c.context : c.tensor) = 4;
     c.sequence_parallel = !context;
     const pcg::Plan p = plan_of(q, c);
-    CHECK(p.padding == std::vector<pcg::Padding>{{6, 8, pcg::Padded::places}});
-    CHECK(p.summary.ends_with(", places at experts padded from 6 to 8"));
+    CHECK(p.padding == std::vector<pcg::Padding>{{6, 8, pcg::Padded::expert_capacity}});
+    CHECK(p.summary.ends_with(", expert capacity padded from 6 to 8"));
     CHECK(shape_of(p, "layer0.moe.dispatch") == "[6, 8, 8/4, 64]");
     const auto same = pcg::check_equivalence(p, q.model, 2, 1);
     CHECK_MESSAGE(same.equivalent, same.detail);

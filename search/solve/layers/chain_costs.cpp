@@ -6,7 +6,7 @@
 #include "pcg/work/saved.hpp"
 #include "search/solve/operators/strategy_plan.hpp"
 #include "sim/dataflow/flow_graph.hpp"
-#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/saved_by_block.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace search {
@@ -111,7 +111,7 @@ const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices
     const sim::FlowGraph flow = sim::flow_graph(plan);
     for (std::size_t word = 0; word < at->second.size(); ++word) {
       plan.recompute = static_cast<pcg::Recompute>(word);
-      const sim::KeptByBlock by_block = sim::kept_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
+      const sim::SavedByBlock by_block = sim::saved_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
                                                            static_cast<std::size_t>(problem_.cluster.device_count()));
       std::vector<double>& kept = at->second[word].back();
       for (const auto& [block, bytes] : by_block.saved)

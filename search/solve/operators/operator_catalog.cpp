@@ -9,8 +9,8 @@
 #include "search/solve/operators/strategy_plan.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/internal_movement.hpp"
+#include "sim/kernels/cost_table.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/price_list.hpp"
 
 namespace search {
 namespace {
@@ -75,13 +75,13 @@ bool is_plain_cut(const Strategy& s, int devices, int machine) {
 }
 
 // On the slowest type of device: its kernels, or its host, if that takes longer.
-double slowest(std::initializer_list<const sim::Price*> prices) {
+double slowest(std::initializer_list<const sim::Cost*> prices) {
   double device = 0, host = 0;
   std::size_t types = 0;
-  for (const sim::Price* p : prices) types = std::max(types, p->on_type.size());
+  for (const sim::Cost* p : prices) types = std::max(types, p->on_type.size());
   for (std::size_t t = 0; t < types; ++t) {
     double on_device = 0, on_host = 0;
-    for (const sim::Price* p : prices) {
+    for (const sim::Cost* p : prices) {
       if (p->empty()) continue;
       on_device += p->on_type[t].device.value();
       on_host += p->on_type[t].host.value();
@@ -225,7 +225,7 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
   const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
   const sim::FlowGraph flow = sim::flow_graph(plan);
   const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
-  sim::PriceList prices(plan, flow, problem_.cluster, framework);
+  sim::CostTable prices(plan, flow, problem_.cluster, framework);
   const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, framework);
   for (const std::uint32_t specimen : specimens.nodes) {
     const std::uint32_t n = nodes[specimen];

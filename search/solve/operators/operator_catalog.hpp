@@ -2,7 +2,7 @@
 // What the operators of graphs cost in each of the ways in which they can run on a block of devices, and what it costs to bring tensors
 // from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
 // UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are priced by kind, once.
-// All times are the simulator's own: kernels from its price list, movements as it reshards. Collectives take what their busiest links need
+// All times are the simulator's own: kernels from its cost table, movements as it reshards. Collectives take what their busiest links need
 // (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
 
 #include <array>

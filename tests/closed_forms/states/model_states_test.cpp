@@ -6,9 +6,9 @@
 // ZeRO (SC'20, section 3.1) counts 16 for mixed precision: the optimizer reads the half-precision gradient.
 #include <doctest/doctest.h>
 
+#include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/optimizer_kernel.hpp"
 #include "tests/closed_forms/planning.hpp"
 
 namespace {
@@ -120,7 +120,7 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
     CHECK(m.weights.value() == doctest::Approx(4 * parameters / 4));
     CHECK(m.gradients.value() == doctest::Approx(4 * parameters / 4));
     CHECK(m.optimizer.value() == doctest::Approx(8 * parameters / 4));
-    CHECK(m.unmade == m.gradients);
+    CHECK(m.lazy_gradients == m.gradients);
     const sim::MemoryUse without = sim::peak_memory(plan, memory(plan, framework), cluster),
                          with = sim::peak_memory(plan, devices, cluster);
     CHECK(with.peak < without.peak);
@@ -135,8 +135,8 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
   }
   pcg::TrainingConfig four = training(pcg::Framework::generic, pcg::Precision::bf16, false);
   const pcg::Plan accumulating = test::megatron(model, four, {.micro_batch = 1, .zero = 3}, cluster);
-  if (accumulating.micro_batches > 1) CHECK(memory(accumulating, shards).at(0).unmade == base::Bytes(0));
+  if (accumulating.micro_batches > 1) CHECK(memory(accumulating, shards).at(0).lazy_gradients == base::Bytes(0));
   const pcg::Plan full = test::megatron(model, training(pcg::Framework::generic, pcg::Precision::fp32, false), {.zero = 3}, cluster);
   CHECK(memory(full, shards).at(0).weights == memory(full, framework).at(0).weights);
-  CHECK(memory(full, shards).at(0).unmade == base::Bytes(0));
+  CHECK(memory(full, shards).at(0).lazy_gradients == base::Bytes(0));
 }

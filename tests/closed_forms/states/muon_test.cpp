@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "sim/dataflow/flow_graph.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/orthogonalisation.hpp"
 #include "tests/closed_forms/planning.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/pricing/casts.hpp"
+#include "sim/kernels/casts.hpp"
 
 #include <algorithm>
 #include <array>

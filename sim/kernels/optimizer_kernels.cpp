@@ -1,5 +1,9 @@
-#include "sim/pricing/optimizer_kernel.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 
+#include <algorithm>
+
+#include "pcg/work/work_parts.hpp"
+#include "sim/dataflow/gated_unit.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -22,6 +26,20 @@ double flops_per_parameter(pcg::Optimizer o) {
 // scaling by it (2) and by the shape (2), the step (3); half-precision gradients are copied before, and master weights after.
 double bytes_of_muon(const ModelStateBytes& b) {
   return 4 * 16 + (b.gradient < 4 ? b.gradient + 4 : 0) + (b.weight < 4 ? 4 + b.weight : 0);
+}
+
+constexpr int kOrthogonalisationSteps = 5;  // muon_num_ns_steps
+constexpr double kBytesOfNumber = 4;
+
+// Whether a node is the first projection of a gated unit, of whose product the second one is a part.
+bool has_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t gate) {
+  const pcg::TensorRef read = flow.origins[gate][0];
+  return std::ranges::any_of(flow.uses[read.node.value][static_cast<std::size_t>(read.output)], [&](const Use& use) {
+    if (use.consumer == gate || !is_second_projection(plan, flow, use.consumer)) return false;
+    const std::uint32_t product = flow.uses[use.consumer][0].front().consumer;
+    const pcg::TensorRef activated = flow.origins[product][*activated_input(plan, flow, product)];
+    return flow.origins[activated.node.value][0].node.value == gate;
+  });
 }
 
 }  // namespace
@@ -55,6 +73,29 @@ pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::Framewor
   k.bytes = base::Bytes(parameters * model_state_bytes(plan, framework).gradient);
   k.flops = base::Flops(parameters * 2);
   return k;
+}
+
+std::optional<Matrices> matrices_of(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+                                    std::uint32_t node, std::uint32_t input) {
+  const std::vector<std::int64_t> sizes = flow.layouts[node].inputs[input].shape.shard().sizes;
+  Matrices m{sizes[sizes.size() - 2], sizes[sizes.size() - 1], sizes.size() > 2 ? sizes[0] : 1};
+  if (!framework.joint_gated_projections) return m;
+  if (is_second_projection(plan, flow, node)) return std::nullopt;
+  if (has_second_projection(plan, flow, node)) m.columns *= 2;
+  return m;
+}
+
+std::vector<pcg::Kernel> orthogonalisation_kernels(const Matrices& matrices) {
+  const std::int64_t m = std::min(matrices.rows, matrices.columns), n = std::max(matrices.rows, matrices.columns), count = matrices.count;
+  const double square = static_cast<double>(m * m * count), whole = static_cast<double>(m * n * count);
+  std::vector<pcg::Kernel> kernels;
+  for (int step = 0; step < kOrthogonalisationSteps; ++step) {
+    // A = X X^T; B = b A + c A A; X = a X + B X.
+    kernels.push_back(pcg::work::matmul("muon.square", count, m, m, n, base::Bytes(kBytesOfNumber * (whole + square))));
+    kernels.push_back(pcg::work::matmul("muon.polynomial", count, m, m, m, base::Bytes(kBytesOfNumber * 2 * square)));
+    kernels.push_back(pcg::work::matmul("muon.step", count, m, n, m, base::Bytes(kBytesOfNumber * (square + 2 * whole))));
+  }
+  return kernels;
 }
 
 }  // namespace sim

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels that a device runs for a node of a plan, pass by pass, as the framework runs them. Their times: price_list.hpp.
+// The kernels that a device runs for a node of a plan, pass by pass, as the framework runs them. Their times: cost_table.hpp.
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "pcg/work/kernel.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/dataflow/flow_graph.hpp"
-#include "sim/pricing/casts.hpp"
+#include "sim/kernels/casts.hpp"
 
 namespace sim {
 
@@ -57,5 +57,13 @@ struct NodeShape {
 enum class UnitCopy { weights, gradients };
 [[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes,
                                                    std::uint32_t node);
+
+// The library that takes tokens to their experts and back (pcg::Dispatch) says which kernels put them in order. Internal to sim/kernels.
+// The first writes into `shape` what the node's kernels depend on there. Requires: the node computes.
+// The second changes the kernels of a dispatch or a combine in either pass, and leaves those of all other nodes as they are.
+// `makes_tokens`: the pass ends with tokens of the rank's own, as combine does forward and dispatch backward.
+void describe_dispatch(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, NodeShape& shape);
+void arrange_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                    const profiles::FrameworkProfile& framework, bool makes_tokens);
 
 }  // namespace sim

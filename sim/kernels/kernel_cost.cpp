@@ -1,11 +1,15 @@
-#include "sim/pricing/kernel_cost.hpp"
-#include "profiles/kernel_time.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 
 #include <algorithm>
 
 namespace sim {
 
 std::string generation_of(const profiles::DeviceProfile& device) { return device.name.substr(0, device.name.find('-')); }
+
+profiles::DeviceProfile running_profile(const std::string& type, const topology::DeviceSpeed& speed) {
+  profiles::DeviceProfile d = profiles::scaled(profiles::device_profile(type), speed.compute, speed.memory);
+  return speed.power_limit.value() > 0 ? profiles::limited(std::move(d), speed.power_limit) : d;
+}
 
 namespace {
 

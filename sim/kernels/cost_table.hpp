@@ -1,6 +1,6 @@
 #pragma once
 // What the work of a plan's nodes costs, on every type of device that the plan uses: the one place where the simulator and the
-// planners' estimates get the times of kernels from. What moves is priced by sim/collectives.
+// planners' estimates get the times of kernels from. What moves is costed by sim/collectives.
 
 #include <cstdint>
 #include <deque>
@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "sim/dataflow/flow_graph.hpp"
-#include "sim/pricing/host_links.hpp"
-#include "sim/pricing/kernel_cost.hpp"
-#include "sim/pricing/node_kernels.hpp"
-#include "sim/pricing/orthogonalisation.hpp"
+#include "sim/kernels/host_links.hpp"
+#include "sim/kernels/kernel_cost.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
 
 // The cost of kernels that a device runs one after another.
-struct Price {
+struct Cost {
   struct OnType {
     base::Seconds device;                       // the kernels run
     profiles::ByBasis<base::Seconds> by_basis;  // the same by what it rests on
@@ -32,41 +32,41 @@ struct Price {
   [[nodiscard]] bool empty() const { return kernels == 0; }
 };
 
-// Remembers what it was asked: nodes of equal shape are priced once (adding up and buffering their gradients, node by node). The same list
+// Remembers what it was asked: nodes of equal shape are costed once (adding up and buffering their gradients, node by node). The same list
 // serves all variants of a plan that differ in recomputation and ZeRO stage alone. Not for several threads at once.
-class PriceList {
+class CostTable {
  public:
   // Plan, flow, cluster and framework outlive the list.
   // Throws: base::InputError when a device in use cannot train in the plan's precision.
-  PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
+  CostTable(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster, const profiles::FrameworkProfile& framework);
 
-  // Kinds of the devices in use, ascending: prices are in this order. Devices of one profile differ where one is slow.
+  // Kinds of the devices in use, ascending: costs are in this order. Devices of one profile differ where one is slow.
   [[nodiscard]] const std::vector<topology::DeviceKind>& device_types() const { return device_types_; }
   // Host time to launch a collective or a message, per device type in use.
   [[nodiscard]] std::vector<base::Seconds> collective_launch() const;
 
   // Of a node that computes; `node` numbers the nodes of the plan's PCG.
-  [[nodiscard]] const Price& forward(std::uint32_t node);
-  [[nodiscard]] const Price& input_gradient(std::uint32_t node);
-  [[nodiscard]] const Price& weight_gradient(std::uint32_t node);
-  [[nodiscard]] const Price& weight_cast(std::uint32_t node);
-  [[nodiscard]] const Price& accumulation(std::uint32_t node);
-  [[nodiscard]] const Price& gradient_buffer(std::uint32_t node);
+  [[nodiscard]] const Cost& forward(std::uint32_t node);
+  [[nodiscard]] const Cost& input_gradient(std::uint32_t node);
+  [[nodiscard]] const Cost& weight_gradient(std::uint32_t node);
+  [[nodiscard]] const Cost& weight_cast(std::uint32_t node);
+  [[nodiscard]] const Cost& accumulation(std::uint32_t node);
+  [[nodiscard]] const Cost& gradient_buffer(std::uint32_t node);
   // Out of what was gathered, and into what is reduced, of the node's weights. The host launches them once for a whole unit: no time.
-  [[nodiscard]] const Price& weight_copy(std::uint32_t node);
-  [[nodiscard]] const Price& gradient_copy(std::uint32_t node);
+  [[nodiscard]] const Cost& weight_copy(std::uint32_t node);
+  [[nodiscard]] const Cost& gradient_copy(std::uint32_t node);
   // The update of `parameters` parameters of one device by this optimizer, and what Muon does to matrices besides.
-  [[nodiscard]] const Price& optimizer(pcg::Optimizer by, double parameters);
-  [[nodiscard]] const Price& orthogonalisation(const Matrices& matrices);
+  [[nodiscard]] const Cost& optimizer(pcg::Optimizer by, double parameters);
+  [[nodiscard]] const Cost& orthogonalisation(const Matrices& matrices);
   // The norm of the gradients of so many parameters of one device.
-  [[nodiscard]] const Price& gradient_norm(double parameters);
+  [[nodiscard]] const Cost& gradient_norm(double parameters);
 
   // What lies in the hosts' memory. Requires: the plan offloads something.
   [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
 
-  // The kinds of the kernels priced so far, by what their times rest on.
+  // The kinds of the kernels costed so far, by what their times rest on.
   [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
-  // GPU generations, ascending, and the shares of their benchmark rate that products priced so far keep there by assumption.
+  // GPU generations, ascending, and the shares of their benchmark rate that products costed so far keep there by assumption.
   [[nodiscard]] const std::set<std::pair<std::string, double>>& assumed_shares() const { return assumed_shares_; }
   // Types of GPUs that are held to a power, by the name or file of their profile, with that power, ascending.
   [[nodiscard]] const std::set<std::pair<std::string, base::Watts>>& limits() const { return limits_; }
@@ -74,11 +74,11 @@ class PriceList {
  private:
   struct Shape {
     NodeShape shape;
-    std::optional<Price> forward, input_gradient, weight_gradient;
+    std::optional<Cost> forward, input_gradient, weight_gradient;
   };
   struct Node {
     Shape* shape = nullptr;
-    std::optional<Price> accumulation, gradient_buffer, weight_cast, weight_copy, gradient_copy;
+    std::optional<Cost> accumulation, gradient_buffer, weight_cast, weight_copy, gradient_copy;
   };
   // What some kernels cost the host: each of them besides the device's own launch overhead, and all of them together.
   struct HostTime {
@@ -87,10 +87,10 @@ class PriceList {
   };
   static constexpr HostTime kNoLaunch{base::Seconds(0), base::Seconds(0), false};
   [[nodiscard]] HostTime host_of(const NodeShape& shape, base::Seconds per_kernel) const;
-  Price price(const std::vector<pcg::Kernel>& kernels, base::Seconds per_kernel) {
-    return price(kernels, {per_kernel, base::Seconds(0)}, plan_.training.precision);
+  Cost cost(const std::vector<pcg::Kernel>& kernels, base::Seconds per_kernel) {
+    return cost(kernels, {per_kernel, base::Seconds(0)}, plan_.training.precision);
   }
-  Price price(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision);
+  Cost cost(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision);
   // That of a node's products, and of attention.
   [[nodiscard]] pcg::Precision precision_of(const NodeShape& shape) const {
     const bool is_low = shape.casts.low || (plan_.training.fp8_attention && std::holds_alternative<pcg::Attention>(shape.op));
@@ -107,12 +107,12 @@ class PriceList {
   std::deque<profiles::DeviceProfile> scaled_;            // of types that are faster or slower than their profile
   bool copies_columns_ = false;                           // some device in use reads fp8 along rows alone
   std::optional<HostLinks> hosts_;
-  std::deque<Shape> shapes_;                                      // distinct; stay where they are
-  std::vector<Node> nodes_;                                       // per node of the PCG
-  std::map<std::pair<pcg::Optimizer, double>, Price> optimizer_;  // by parameters
-  std::map<Matrices, Price> orthogonalisation_;
-  std::map<double, Price> gradient_norm_;  // by parameters
-  std::uint32_t prices_ = 0;               // so far
+  std::deque<Shape> shapes_;                                     // distinct; stay where they are
+  std::vector<Node> nodes_;                                      // per node of the PCG
+  std::map<std::pair<pcg::Optimizer, double>, Cost> optimizer_;  // by parameters
+  std::map<Matrices, Cost> orthogonalisation_;
+  std::map<double, Cost> gradient_norm_;  // by parameters
+  std::uint32_t costs_ = 0;               // so far
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds_;
   std::set<std::pair<std::string, double>> assumed_shares_;
   std::set<std::pair<std::string, base::Watts>> limits_;

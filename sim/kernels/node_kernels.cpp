@@ -1,4 +1,4 @@
-#include "sim/pricing/node_kernels.hpp"
+#include "sim/kernels/node_kernels.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,6 @@
 #include "pcg/work/shard_operator.hpp"
 #include "sim/dataflow/gated_unit.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/pricing/token_kernels.hpp"
 
 namespace sim {
 namespace {
@@ -276,7 +275,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               adds_biases_of_experts(plan, flow, node),
               is_activated_gate(plan, flow, node),
               is_second_projection(plan, flow, node)};
-  exchange_tokens(plan, flow, node, s);
+  describe_dispatch(plan, flow, node, s);
   s.blocks_of_others = blocks_of_others(plan, node);
   s.trained = trains_weights(flow, node);
   s.stored = flow.stored[node];
@@ -312,7 +311,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.forward, kFusedForward);
   lower_attention(kernels, shape, training, Operand::input);
   order_by_sample(kernels, shape, training, framework);
-  bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
+  arrange_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
   for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
   for (const pcg::Kernel& k : context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)))
     kernels.push_back(k);
@@ -346,7 +345,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.backward, kFusedBackward);
   lower_attention(kernels, shape, training, Operand::gradient);
   order_by_sample(kernels, shape, training, framework);
-  bring_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));
+  arrange_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));
   put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
   for (const pcg::Kernel& k : context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)))
     kernels.push_back(k);

@@ -1,13 +1,13 @@
-#include "sim/pricing/price_list.hpp"
+#include "sim/kernels/cost_table.hpp"
 
 #include <algorithm>
 
-#include "sim/pricing/optimizer_kernel.hpp"
-#include "sim/pricing/running_profile.hpp"
+#include "sim/kernels/kernel_cost.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
 
 namespace sim {
 
-PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
+CostTable::CostTable(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                      const profiles::FrameworkProfile& framework)
     : plan_(plan), flow_(flow), framework_(framework), nodes_(plan.pcg.nodes().size()) {
   // In ascending order, so that numbers of types do not depend on which node comes first.
@@ -28,18 +28,18 @@ PriceList::PriceList(const pcg::Plan& plan, const FlowGraph& flow, const topolog
   if (plan.memory.offload != pcg::Offload{}) hosts_.emplace(cluster, device_types_);
 }
 
-std::vector<base::Seconds> PriceList::collective_launch() const {
+std::vector<base::Seconds> CostTable::collective_launch() const {
   std::vector<base::Seconds> launch;
   for (std::size_t t = 0; t < profiles_.size(); ++t)
     launch.push_back(std::max(framework_.host.collective, profiles_[t]->launch_overhead) * device_types_[t].host_slowdown);
   return launch;
 }
 
-Price PriceList::price(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision) {
-  Price sum{prices_++, kernels.size(), {}};
+Cost CostTable::cost(const std::vector<pcg::Kernel>& kernels, const HostTime& host, pcg::Precision precision) {
+  Cost sum{costs_++, kernels.size(), {}};
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     const profiles::DeviceProfile* device = profiles_[t];
-    Price::OnType& on = sum.on_type.emplace_back();
+    Cost::OnType& on = sum.on_type.emplace_back();
     for (const pcg::Kernel& k : kernels) {
       const KernelCost cost = kernel_cost(*device, framework_, k, {precision, plan_.gpus, plan_.training.constant_tokens});
       const base::Seconds time = cost.time * device_types_[t].slowdown;
@@ -55,7 +55,7 @@ Price PriceList::price(const std::vector<pcg::Kernel>& kernels, const HostTime& 
   return sum;
 }
 
-PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
+CostTable::Shape& CostTable::shape_of(std::uint32_t node) {
   Shape*& known = nodes_[node].shape;
   if (known != nullptr) return *known;
   NodeShape shape = node_shape(plan_, flow_, node, copies_columns_);
@@ -65,7 +65,7 @@ PriceList::Shape& PriceList::shape_of(std::uint32_t node) {
   return *known;
 }
 
-PriceList::HostTime PriceList::host_of(const NodeShape& shape, base::Seconds per_kernel) const {
+CostTable::HostTime CostTable::host_of(const NodeShape& shape, base::Seconds per_kernel) const {
   base::Seconds once(0);
   if (std::holds_alternative<pcg::ExpertLinear>(shape.op)) once = framework_.host.expert * static_cast<double>(shape.read[1].sizes[0]);
   const bool exchanges = std::holds_alternative<pcg::MoeDispatch>(shape.op) || std::holds_alternative<pcg::MoeCombine>(shape.op);
@@ -81,84 +81,83 @@ PriceList::HostTime PriceList::host_of(const NodeShape& shape, base::Seconds per
   return {per_kernel, once, !shape.graphed && !launched_with_gate};
 }
 
-const Price& PriceList::forward(std::uint32_t node) {
+const Cost& CostTable::forward(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.forward)
-    s.forward = price(forward_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.forward_kernel),
-                      precision_of(s.shape));
+    s.forward =
+        cost(forward_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.forward_kernel), precision_of(s.shape));
   return *s.forward;
 }
 
-const Price& PriceList::input_gradient(std::uint32_t node) {
+const Cost& CostTable::input_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.input_gradient)
-    s.input_gradient = price(input_gradient_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.backward_kernel),
-                             precision_of(s.shape));
+    s.input_gradient = cost(input_gradient_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.backward_kernel),
+                            precision_of(s.shape));
   return *s.input_gradient;
 }
 
-const Price& PriceList::weight_gradient(std::uint32_t node) {
+const Cost& CostTable::weight_gradient(std::uint32_t node) {
   Shape& s = shape_of(node);
   if (!s.weight_gradient)
-    s.weight_gradient = price(weight_gradient_kernels(s.shape, plan_.training, framework_),
-                              host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
+    s.weight_gradient = cost(weight_gradient_kernels(s.shape, plan_.training, framework_),
+                             host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
   return *s.weight_gradient;
 }
 
-const Price& PriceList::weight_cast(std::uint32_t node) {
-  std::optional<Price>& known = nodes_[node].weight_cast;
-  if (!known) known = price(weight_casts(plan_, flow_, node, copies_columns_), framework_.host.forward_kernel);
+const Cost& CostTable::weight_cast(std::uint32_t node) {
+  std::optional<Cost>& known = nodes_[node].weight_cast;
+  if (!known) known = cost(weight_casts(plan_, flow_, node, copies_columns_), framework_.host.forward_kernel);
   return *known;
 }
 
-const Price& PriceList::accumulation(std::uint32_t node) {
-  std::optional<Price>& known = nodes_[node].accumulation;
-  if (!known) known = price(accumulation_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
+const Cost& CostTable::accumulation(std::uint32_t node) {
+  std::optional<Cost>& known = nodes_[node].accumulation;
+  if (!known) known = cost(accumulation_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
   return *known;
 }
 
-const Price& PriceList::gradient_buffer(std::uint32_t node) {
-  std::optional<Price>& known = nodes_[node].gradient_buffer;
-  if (!known) known = price(gradient_buffer_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
+const Cost& CostTable::gradient_buffer(std::uint32_t node) {
+  std::optional<Cost>& known = nodes_[node].gradient_buffer;
+  if (!known) known = cost(gradient_buffer_kernels(plan_, flow_, framework_, node), framework_.host.backward_kernel);
   return *known;
 }
 
-const Price& PriceList::weight_copy(std::uint32_t node) {
-  std::optional<Price>& known = nodes_[node].weight_copy;
+const Cost& CostTable::weight_copy(std::uint32_t node) {
+  std::optional<Cost>& known = nodes_[node].weight_copy;
   if (!known)
-    known = price(unit_copies(plan_, flow_, UnitCopy::weights, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
+    known = cost(unit_copies(plan_, flow_, UnitCopy::weights, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 
-const Price& PriceList::gradient_copy(std::uint32_t node) {
-  std::optional<Price>& known = nodes_[node].gradient_copy;
+const Cost& CostTable::gradient_copy(std::uint32_t node) {
+  std::optional<Cost>& known = nodes_[node].gradient_copy;
   if (!known)
-    known =
-        price(unit_copies(plan_, flow_, UnitCopy::gradients, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
+    known = cost(unit_copies(plan_, flow_, UnitCopy::gradients, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 
-const Price& PriceList::optimizer(pcg::Optimizer by, double parameters) {
+const Cost& CostTable::optimizer(pcg::Optimizer by, double parameters) {
   const auto [at, is_new] = optimizer_.try_emplace({by, parameters});
-  if (is_new) at->second = price({optimizer_kernel(plan_, framework_, by, parameters)}, framework_.host.iteration);
+  if (is_new) at->second = cost({optimizer_kernel(plan_, framework_, by, parameters)}, framework_.host.iteration);
   return at->second;
 }
 
 // Products in fp32 run as TF32 where the devices have it (torch.set_float32_matmul_precision, "medium"), launched one after another.
-const Price& PriceList::orthogonalisation(const Matrices& matrices) {
+const Cost& CostTable::orthogonalisation(const Matrices& matrices) {
   const auto [at, is_new] = orthogonalisation_.try_emplace(matrices);
   if (!is_new) return at->second;
   const bool tf32 =
       std::ranges::none_of(profiles_, [](const auto* d) { return profiles::unsupported(*d, pcg::Precision::tf32).has_value(); });
   at->second =
-      price(orthogonalisation_kernels(matrices), {base::Seconds(0), base::Seconds(0)}, tf32 ? pcg::Precision::tf32 : pcg::Precision::fp32);
+      cost(orthogonalisation_kernels(matrices), {base::Seconds(0), base::Seconds(0)}, tf32 ? pcg::Precision::tf32 : pcg::Precision::fp32);
   return at->second;
 }
 
 // The host's time of an iteration has what it does for the norm.
-const Price& PriceList::gradient_norm(double parameters) {
+const Cost& CostTable::gradient_norm(double parameters) {
   const auto [at, is_new] = gradient_norm_.try_emplace(parameters);
-  if (is_new) at->second = price({gradient_norm_kernel(plan_, framework_, parameters)}, base::Seconds(0));
+  if (is_new) at->second = cost({gradient_norm_kernel(plan_, framework_, parameters)}, base::Seconds(0));
   return at->second;
 }
 

@@ -12,7 +12,7 @@
 
 namespace sim {
 
-struct KeptByBlock {
+struct SavedByBlock {
   std::map<int, std::vector<double>> saved;  // by block of the graph: bytes per device, from its forward to its backward pass
   std::map<int, std::vector<double>> again;  // the same: computed again, on top of what is kept, while gradients of the block are made
 };
@@ -20,7 +20,7 @@ struct KeptByBlock {
 // `nodes`: of a virtual stage, ascending. A tensor counts for the first block that keeps it. Devices are numbered below `devices`.
 // `copies_attention_output` as of activations.hpp.
 // Cost: O(nodes x points + blocks x devices).
-[[nodiscard]] KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+[[nodiscard]] SavedByBlock saved_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                         std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
 
 // A block whose activations are copied to the hosts and back (pcg::Offload). Where all of n layers are offloaded, two are on the device at
@@ -37,7 +37,7 @@ using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 // Those of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded. Cost: O(nodes).
 [[nodiscard]] OffloadedBlocks offloaded_blocks(const pcg::Plan& plan, std::span<const std::uint32_t> nodes, int stage);
 
-// Those that have something to keep, with their bytes. Cost: that of kept_by_block.
+// Those that have something to keep, with their bytes. Cost: that of saved_by_block.
 [[nodiscard]] OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& flow,
                                                     const profiles::FrameworkProfile& framework, int stage);
 

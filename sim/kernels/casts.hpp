@@ -1,6 +1,6 @@
 #pragma once
 // What low precision adds to the kernels of products and of what makes their operands: passes for the largest value, casts, transposed
-// copies, scales in the order that tensor cores want. Internal to sim/pricing.
+// copies, scales in the order that tensor cores want. Internal to sim/kernels.
 //
 // Some kernels cast what they make (Transformer Engine 2.x, transformer_engine/pytorch/csrc/extensions/normalization.cpp and
 // activation.cpp):

@@ -7,6 +7,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/kernel_time.hpp"
+#include "topology/cluster.hpp"
 
 namespace sim {
 
@@ -37,5 +38,10 @@ struct KernelCost {
 
 // The GPU generation by which framework profiles give shares: the name of the device's profile up to its first '-' ("a100").
 [[nodiscard]] std::string generation_of(const profiles::DeviceProfile& device);
+
+// Returns the profile of a type of device as a cluster runs it: faster or slower than it ships, or held to a power.
+// Requires: its profile knows a power where there is a limit (profiles::limit_problem).
+// Throws: base::InputError when the type is unknown.
+[[nodiscard]] profiles::DeviceProfile running_profile(const std::string& type, const topology::DeviceSpeed& speed);
 
 }  // namespace sim

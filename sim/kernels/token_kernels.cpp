@@ -1,4 +1,4 @@
-#include "sim/pricing/token_kernels.hpp"
+#include "sim/kernels/node_kernels.hpp"
 
 #include "sim/dataflow/token_routing.hpp"
 
@@ -52,7 +52,7 @@ void fill_gathered(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, co
 
 }  // namespace
 
-void exchange_tokens(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, NodeShape& shape) {
+void describe_dispatch(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, NodeShape& shape) {
   shape.received_unsorted = receives_unsorted(plan, flow, node);
   shape.permuted_by_library = plan.dispatch == pcg::Dispatch::hybridep;
   if (plan.dispatch == pcg::Dispatch::deepep || plan.dispatch == pcg::Dispatch::hybridep)
@@ -60,8 +60,8 @@ void exchange_tokens(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
   if (plan.dispatch == pcg::Dispatch::allgather) shape.gathering_ranks = ranks_of_experts(plan, flow, node);
 }
 
-void bring_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
-                  const profiles::FrameworkProfile& framework, bool makes_tokens) {
+void arrange_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                    const profiles::FrameworkProfile& framework, bool makes_tokens) {
   sort_tokens(kernels, shape, training, framework);
   fill_gathered(kernels, shape, training, makes_tokens);
   permute_arrived(kernels, shape, training);

@@ -1,4 +1,4 @@
-#include "sim/memory/kept_by_block.hpp"
+#include "sim/memory/saved_by_block.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ class BlockCounter {
                bool copies_attention_output)
       : plan_(plan), devices_(devices), activations_(plan, flow, framework, copies_attention_output), empty_(activations_) {}
 
-  KeptByBlock run(std::span<const std::uint32_t> nodes) {
+  SavedByBlock run(std::span<const std::uint32_t> nodes) {
     std::vector<std::uint32_t> others(nodes.begin(), nodes.end());
     const std::vector<pcg::RecomputedUnit> units = pcg::recomputed_units(plan_, plan_.recompute, nodes);
     for (const pcg::RecomputedUnit& unit : units)
@@ -57,12 +57,12 @@ class BlockCounter {
   std::size_t devices_;
   Activations activations_;
   const Activations empty_;  // with nothing kept or dropped yet
-  KeptByBlock kept_;
+  SavedByBlock kept_;
 };
 
 }  // namespace
 
-KeptByBlock kept_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
+SavedByBlock saved_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                           std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output) {
   return BlockCounter(plan, flow, framework, devices, copies_attention_output).run(nodes);
 }
@@ -96,7 +96,7 @@ OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& fl
   const std::span<const std::uint32_t> nodes = flow.stage_nodes[static_cast<std::size_t>(stage)];
   OffloadedBlocks offloaded = offloaded_blocks(plan, nodes, stage);
   if (offloaded.empty()) return offloaded;
-  const KeptByBlock kept = kept_by_block(plan, flow, framework, nodes, static_cast<std::size_t>(plan.gpus));
+  const SavedByBlock kept = saved_by_block(plan, flow, framework, nodes, static_cast<std::size_t>(plan.gpus));
   for (const auto& [block, saved] : kept.saved)
     if (const auto at = offloaded.find(block); at != offloaded.end()) at->second.bytes = *std::ranges::max_element(saved);
   std::erase_if(offloaded, [](const auto& entry) { return entry.second.bytes == 0; });

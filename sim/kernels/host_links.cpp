@@ -1,4 +1,4 @@
-#include "sim/pricing/host_links.hpp"
+#include "sim/kernels/host_links.hpp"
 
 #include <fmt/core.h>
 
