@@ -35,9 +35,11 @@ class Cases(unittest.TestCase):
         # 6 models, 3 batches, 3 precisions, and both transformers with flash in bf16 at 3 batches.
         self.assertEqual(len(cases), 6 * 3 * 3 + 2 * 3)
 
-    def test_one_trace_for_each_model_and_attention(self):
+    def test_one_trace_for_each_model_and_attention_in_each_of_two_precisions(self):
         traced = [c for c in arithmetic.iteration_cases() if arithmetic.wants_trace(c)]
-        self.assertEqual(len(traced), 8)
+        # 6 models, and both transformers with flash, in bf16; 6 models in tf32.
+        self.assertEqual(len(traced), 8 + 6)
+        self.assertEqual({c[2] for c in traced}, {"bf16", "tf32"})
 
     def test_time_is_shared(self):
         self.assertEqual(arithmetic.share_of(100, 50), 4)
@@ -60,6 +62,22 @@ class Decoders(unittest.TestCase):
     def test_each_has_a_name_of_its_own(self):
         names = [arithmetic.decoder_name(d) for d in arithmetic.DECODERS]
         self.assertEqual(len(names), len(set(names)))
+
+    def test_three_sizes_are_trained_eager_and_compiled_in_bf16_and_fp8(self):
+        ways = {(d["shape"], d["compiled"], d["precision"]) for d in arithmetic.DECODERS if d["sharded"]}
+        for shape in ("llama-1b", "llama3-8b", "llama3-70b"):
+            self.assertLessEqual({(shape, c, p) for c in (False, True) for p in ("bf16", "fp8")}, ways)
+
+    def test_weights_of_fp8_are_whole_sixteens(self):
+        for d in arithmetic.DECODERS:
+            if d["precision"] == "fp8":
+                t = arithmetic.transformer_of(d)
+                self.assertEqual([t[k] % 16 for k in ("hidden", "ffn")], [0, 0])
+                self.assertFalse(t["biases"])  # models.Fp8Linear adds none
+
+    def test_a_builtin_has_no_keys_of_its_own(self):
+        self.assertEqual(arithmetic.transformer_of(arithmetic.decoder("vit-huge", 32, 64)), {})
+        self.assertEqual(arithmetic.transformer_of(arithmetic.decoder("olmoe-7b", 4, 2))["experts"], 64)
 
     def test_kernels_of_a_step(self):
         events = [{"cat": "kernel", "name": "a", "dur": 2.0}, {"cat": "kernel", "name": "b", "dur": 9.0}, {"cat": "kernel", "name": "a", "dur": 4.0},
@@ -143,6 +161,25 @@ class Points(unittest.TestCase):
         self.assertEqual(settings["training.framework.adam_bytes"], "0 B")
         self.assertEqual((rows[1]["layers"], rows[1]["sharding"], rows[1]["gated"]), (3, "zero3", 1))
 
+    def point_of(self, options):
+        entry = dict(options, model=options["shape"], transformer=arithmetic.transformer_of(options), seconds=1.0, peak_bytes=3, reserved_bytes=4)
+        return list(points.points(dict(self.measured, iterations=[], decoders=[entry]), "dgx-h100", "mine"))[0]
+
+    def test_fp8_names_its_recipe(self):
+        row = self.point_of(arithmetic.decoder("llama-1b", 2, 4, compiled=True, precision="fp8"))
+        self.assertEqual((row["id"], row["group"]), ("mine-llama-1b-l2-compiled-sharded-fp8-flash-b4", "mine-decoders-compiled-sharded-fp8"))
+        self.assertEqual((row["precision"], row["fp8_recipe"]), ("fp8", "current"))
+
+    def test_experts_are_columns(self):
+        row = self.point_of(arithmetic.decoder("mixtral-8x7b", 2, 1))
+        self.assertEqual((row["group"], row["experts"], row["top_k"], row["ffn"]), ("mine-experts-sharded", 8, 2, 14336))
+
+    def test_a_builtin_stands_by_its_name(self):
+        row = self.point_of(arithmetic.decoder("vit-huge", 32, 64, attention="unfused"))
+        self.assertEqual((row["id"], row["group"]), ("mine-vit-huge-l32-sharded-unfused-b64", "mine-vision-sharded-unfused"))
+        self.assertEqual((row["model"], row["seq"], "hidden" in row), ("vit-huge", 1, False))
+        self.assertEqual(set(row) - set(points.COLUMNS), set())
+
 
 class Programs(unittest.TestCase):
     def run_script(self, name, *arguments):
@@ -151,8 +188,10 @@ class Programs(unittest.TestCase):
     def test_a_dry_run_needs_no_pytorch(self):
         done = self.run_script("iterations.py", "--dry-run", "--budget", "100")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("bert-large batch 16 bf16 flash", done.stdout)
+        self.assertIn("bert-large-flash-bf16-b16", done.stdout)
         self.assertIn("llama3-8b-l4-sharded-flash-b1", done.stdout)
+        done = self.run_script("iterations.py", "--dry-run", "--cases", "^vit.*compiled|^resnext-50-tf32-b64$")
+        self.assertEqual([line.strip() for line in done.stdout.splitlines()[1:]], ["vit-huge-l32-compiled-sharded-unfused-b64", "resnext-50-tf32-b64"])
         done = self.run_script("operations.py", "--dry-run")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rates over time", done.stdout)

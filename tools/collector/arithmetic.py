@@ -46,16 +46,33 @@ DECODER_SHAPES = {
 }
 
 
-def decoder(shape, layers, batch, compiled=False, recompute=False, attention="flash", sharded=True):
-    return {"shape": shape, "layers": layers, "batch": batch, "compiled": compiled, "recompute": recompute, "attention": attention, "sharded": sharded}
+# With experts in every layer; ffn is the width inside one.
+DECODER_SHAPES |= {
+    name: dict(hidden=h, heads=a, kv_heads=g, ffn=f, sequence=4096, vocabulary=v, gated=True, rms_norm=True, rope=True, biases=False, tied_embeddings=False, experts=e, top_k=k)
+    for name, h, a, g, f, v, e, k in (("mixtral-8x7b", 4096, 32, 8, 14336, 32000, 8, 2), ("olmoe-7b", 2048, 16, 16, 1024, 50304, 64, 8))
+}
 
 
-# sharded: FSDP2 over the one GPU, bf16 from fp32 weights; else autocast. Order: whatever time there is covers the shapes.
+def decoder(shape, layers, batch, compiled=False, recompute=False, attention="flash", sharded=True, precision="bf16"):
+    return {"shape": shape, "layers": layers, "batch": batch, "compiled": compiled, "recompute": recompute, "attention": attention, "sharded": sharded, "precision": precision}
+
+
+def transformer_of(options):
+    """Keys of a scenario's model.transformer; none of a shape that is a builtin as a whole (vit-huge)."""
+    return dict(DECODER_SHAPES[options["shape"]], layers=options["layers"]) if options["shape"] in DECODER_SHAPES else {}
+
+
+# sharded: FSDP2 over the one GPU, bf16 from fp32 weights; else autocast. fp8: linear layers inside of layers. Order: whatever time there is covers the shapes.
 DECODERS = (
     decoder("llama3-8b", 4, 1),
     decoder("mpt-7b", 6, 4),
     decoder("llama-1b", 16, 4),
     decoder("llama3-70b", 2, 1),
+    decoder("mixtral-8x7b", 2, 1),
+    decoder("vit-huge", 32, 64, attention="unfused"),
+    decoder("llama-1b", 16, 4, precision="fp8"),
+    decoder("llama-1b", 16, 4, compiled=True, precision="fp8"),
+    decoder("llama3-8b", 4, 1, compiled=True, precision="fp8"),
     decoder("llama2-13b", 4, 2),
     decoder("mpt-1b", 24, 4),
     decoder("llama3-8b", 4, 2, recompute=True),
@@ -69,11 +86,20 @@ DECODERS = (
     decoder("llama3-70b", 2, 1, compiled=True),
     decoder("mpt-1b", 24, 1),
     decoder("llama-1b", 16, 4, sharded=False),
+    decoder("llama3-8b", 4, 1, precision="fp8"),
+    decoder("llama3-70b", 2, 1, precision="fp8"),
+    decoder("llama3-70b", 2, 1, compiled=True, precision="fp8"),
+    decoder("olmoe-7b", 4, 2),
+    decoder("olmoe-7b", 4, 2, compiled=True),
+    decoder("mixtral-8x7b", 2, 1, compiled=True),
+    decoder("vit-huge", 32, 64, compiled=True, attention="unfused"),
 )
 
 
 def decoder_name(options):
     ways = [w for w in ("compiled", "recompute", "sharded") if options[w]]
+    if options["precision"] != "bf16":
+        ways.append(options["precision"])
     return f"{options['shape']}-l{options['layers']}-{'-'.join([*ways, options['attention']])}-b{options['batch']}"
 
 
@@ -87,10 +113,15 @@ def kernel_totals(events, steps):
     return [[name[:160], count / steps, seconds / steps] for name, (count, seconds) in sorted(totals.items(), key=lambda t: -t[1][1])]
 
 
+def iteration_name(case):
+    model, batch, precision, attention = case
+    return f"{model}{'-' + attention if attention else ''}-{precision}-b{batch}"
+
+
 def wants_trace(case):
-    """One trace per model and attention, in bf16 at the middle batch."""
+    """One trace per model and attention in bf16, and one in tf32, which a scenario can say, at the middle batch."""
     model, batch, precision, _ = case
-    return precision == "bf16" and batch == BATCHES[model][1]
+    return precision != "fp32" and batch == BATCHES[model][1]
 
 
 def summarise(samples):

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Times training iterations of whole models on one GPU with PyTorch, and writes Kineto traces.
 
-iterations.py --out iterations.json [--traces FOLDER] [--budget SECONDS] [--dry-run]
+iterations.py --out iterations.json [--traces FOLDER] [--budget SECONDS] [--cases PATTERN] [--dry-run]
 
-Nothing is downloaded: the models are models.py's, the data random. What it writes is joined to the collector's file by merge.py."""
+--cases: those alone in whose name (--dry-run prints them) the regular expression is found. Nothing is downloaded: the models are models.py's,
+the data random. What it writes is joined to the collector's file by merge.py."""
 
 import argparse
 import gc
 import gzip
 import json
 import os
+import re
 import sys
 import time
+import traceback
 
 import arithmetic
 
@@ -46,14 +49,19 @@ def timed(torch, run, count):
     return [a.elapsed_time(b) * 1e-3 for a, b in zip(events, events[1:])]
 
 
-def write_trace(torch, step, path):
+def trace(torch, step, folder, name, entry):
+    """Writes a trace of some steps, and into the entry its name and the kernels of one step."""
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities, record_shapes=True) as profiler:
+    with torch.profiler.profile(activities=activities, record_shapes=True, profile_memory=True) as profiler:
         for i in range(TRACED_STEPS):
             with torch.profiler.record_function(f"ProfilerStep#{i}"):
                 step()
         torch.cuda.synchronize()
+    entry["trace"] = name + ".json.gz"
+    path = os.path.join(folder, entry["trace"])
     profiler.export_chrome_trace(path)
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        entry["kernels"] = arithmetic.kernel_totals(json.load(f)["traceEvents"], TRACED_STEPS)
 
 
 def host_seconds(torch, step):
@@ -93,31 +101,29 @@ def measure_decoder(torch, models, options, share_s, traces):
     first = timed(torch, step, 2)[1]
     seconds, spread, kept = arithmetic.summarise(timed(torch, step, arithmetic.repeats_within(first, share_s)))
     entry = {
-        "model": options["shape"], "transformer": dict(arithmetic.DECODER_SHAPES[options["shape"]], layers=options["layers"]), "batch": options["batch"],
-        "precision": "bf16", "seconds": seconds, "spread": spread, "repeats": kept, "host_seconds": host_seconds(torch, step),
+        "model": options["shape"], "transformer": arithmetic.transformer_of(options), "layers": options["layers"], "batch": options["batch"],
+        "precision": options["precision"], "seconds": seconds, "spread": spread, "repeats": kept, "host_seconds": host_seconds(torch, step),
         "peak_bytes": torch.cuda.max_memory_allocated(), "reserved_bytes": torch.cuda.max_memory_reserved(), "attention": options["attention"],
         "optimizer": "adam", "parameters": count, "compiled": options["compiled"], "recompute": options["recompute"], "sharded": options["sharded"], "trace": "",
     }
     if traces:
-        file = arithmetic.decoder_name(options) + ".json.gz"
-        write_trace(torch, step, os.path.join(traces, file))
-        entry["trace"] = file
-        with gzip.open(os.path.join(traces, file), "rt", encoding="utf-8") as f:
-            entry["kernels"] = arithmetic.kernel_totals(json.load(f)["traceEvents"], TRACED_STEPS)
+        trace(torch, step, traces, arithmetic.decoder_name(options), entry)
     return entry
 
 
-def measure_decoders(torch, models, until, traces, result):
-    for i, options in enumerate(arithmetic.DECODERS):
+def measure_decoders(torch, models, cases, until, traces, result, save):
+    for i, options in enumerate(cases):
         left_s = until - time.monotonic()
         if left_s <= 0:
-            result["left_out"].append(f"decoders: {i} of {len(arithmetic.DECODERS)} cases, then the time budget ended")
+            result["left_out"].append(f"decoders: {i} of {len(cases)} cases, then the time budget ended")
             return
-        print(f"decoder {i + 1} of {len(arithmetic.DECODERS)}: {arithmetic.decoder_name(options)}", file=sys.stderr)
+        print(f"decoder {i + 1} of {len(cases)}: {arithmetic.decoder_name(options)}", file=sys.stderr)
         try:
             result["decoders"].append(measure_decoder(torch, models, options, min(4.0, left_s), traces))
         except Exception as e:  # one that fails leaves the others
+            traceback.print_exc()
             result["left_out"].append(f"decoder {arithmetic.decoder_name(options)}: {str(e).splitlines()[0] if str(e) else type(e).__name__}")
+        save()
         release(torch)
 
 
@@ -142,9 +148,7 @@ def measure_iteration(torch, models, case, share_s, traces):
         "attention": attention, "optimizer": "adam", "parameters": models.parameters_of(module), "trace": "",
     }
     if traces and arithmetic.wants_trace(case):
-        file = f"{name}{'-' + attention if attention else ''}-{precision}-b{batch}.json.gz"
-        write_trace(torch, step, os.path.join(traces, file))
-        entry["trace"] = file
+        trace(torch, step, traces, arithmetic.iteration_name(case), entry)
     return entry
 
 
@@ -153,29 +157,27 @@ def release(torch):
     torch.cuda.empty_cache()
 
 
-def measure_iterations(torch, models, until, traces, result):
-    cases = arithmetic.iteration_cases()
+def measure_iterations(torch, models, cases, until, traces, result, save):
     for i, case in enumerate(cases):
         left_s = until - time.monotonic()
         if left_s <= 0:
             result["left_out"].append(f"iterations: {i} of {len(cases)} cases, then the time budget ended")
             return
-        print(f"iteration {i + 1} of {len(cases)}: {' '.join(str(c) for c in case if c)}", file=sys.stderr)
+        print(f"iteration {i + 1} of {len(cases)}: {arithmetic.iteration_name(case)}", file=sys.stderr)
         try:
             result["iterations"].append(measure_iteration(torch, models, case, arithmetic.share_of(left_s, len(cases) - i), traces))
         except torch.cuda.OutOfMemoryError:
             result["left_out"].append(f"iteration of {case[0]} {case[2]} batch {case[1]}: does not fit into the memory")
         except RuntimeError as e:
             result["left_out"].append(f"iteration of {case[0]} {case[2]} batch {case[1]}: {str(e).splitlines()[0]}")
+        save()
         release(torch)
 
 
-def dry_run(budget_s):
+def dry_run(budget_s, decoders, iterations):
     print(f"dry run: nothing is measured; {budget_s:.0f} s for")
-    for model, batch, precision, attention in arithmetic.iteration_cases():
-        print(f"  {model} batch {batch} {precision} {attention}".rstrip())
-    for options in arithmetic.DECODERS:
-        print("  " + arithmetic.decoder_name(options))
+    for name in [*map(arithmetic.decoder_name, decoders), *map(arithmetic.iteration_name, iterations)]:
+        print("  " + name)
 
 
 def write(path, result):
@@ -189,10 +191,13 @@ def main():
     parser.add_argument("--out", default="iterations.json")
     parser.add_argument("--traces", default="")
     parser.add_argument("--budget", type=float, default=240)
+    parser.add_argument("--cases", type=re.compile, default="")
     parser.add_argument("--dry-run", action="store_true")
     options = parser.parse_args()
+    decoders = [d for d in arithmetic.DECODERS if options.cases.search(arithmetic.decoder_name(d))]
+    iterations = [c for c in arithmetic.iteration_cases() if options.cases.search(arithmetic.iteration_name(c))]
     if options.dry_run:
-        dry_run(options.budget)
+        dry_run(options.budget, decoders, iterations)
         return 0
     start = time.monotonic()
     result = {"environment": {}, "iterations": [], "decoders": [], "left_out": []}
@@ -210,10 +215,13 @@ def main():
     result["environment"] = {"torch": torch.__version__, "torch_cuda": str(torch.version.cuda), "torch_cudnn": str(torch.backends.cudnn.version())}
     if options.traces:
         os.makedirs(options.traces, exist_ok=True)
-    measure_decoders(torch, models, start + 0.6 * options.budget, options.traces, result)
-    write(options.out, result)
-    measure_iterations(torch, models, start + options.budget, options.traces, result)
-    write(options.out, result)
+
+    def save():
+        write(options.out, result)
+
+    measure_decoders(torch, models, decoders, start + (0.6 if iterations else 1.0) * options.budget, options.traces, result, save)
+    measure_iterations(torch, models, iterations, start + options.budget, options.traces, result, save)
+    save()
     return 0
 
 

@@ -121,7 +121,9 @@ class DecoderLayer(nn.Module):
         norm = (lambda: nn.RMSNorm(c["hidden"])) if c["rms_norm"] else (lambda: nn.LayerNorm(c["hidden"], bias=c["biases"]))
         self.norm1, self.norm2 = norm(), norm()
         self.attention = RotaryAttention(c["hidden"], c["heads"], c["kv_heads"], library, c["biases"])
-        if c["gated"]:
+        if c.get("experts"):
+            self.mlp = Experts(c["hidden"], c["ffn"], c["experts"], c["top_k"])
+        elif c["gated"]:
             self.mlp = GatedMlp(c["hidden"], c["ffn"])
         else:
             self.mlp = nn.Sequential(nn.Linear(c["hidden"], c["ffn"], bias=c["biases"]), nn.GELU(), nn.Linear(c["ffn"], c["hidden"], bias=c["biases"]))
@@ -134,6 +136,77 @@ class DecoderLayer(nn.Module):
         from torch.utils.checkpoint import checkpoint
 
         return checkpoint(self.run, x, turns, use_reentrant=False) if self.recompute else self.run(x, turns)
+
+
+class Fp8Product(torch.autograd.Function):
+    """A linear layer's three products in fp8 as PyTorch's own recipe has them (torchao, float8 training): each tensor scaled by its own largest
+    value and cast in each pass, gradients in e5m2, whose products add up in fp32."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return product_fp8(cast_fp8(x, torch.float8_e4m3fn), transposed_fp8(cast_fp8(weight, torch.float8_e4m3fn)), True)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight = (cast_fp8(t, torch.float8_e4m3fn) for t in ctx.saved_tensors)
+        dy = cast_fp8(dy, torch.float8_e5m2)
+        return product_fp8(dy, weight, False), product_fp8(transposed_fp8(dy), x, False)
+
+
+def cast_fp8(x, kind):
+    """(x in `kind`, what undoes its scale)"""
+    largest = torch.finfo(kind).max
+    scale = largest / x.abs().max().float().clamp(min=1e-12)
+    return (x.float() * scale).clamp(-largest, largest).to(kind), scale.reciprocal()
+
+
+def transposed_fp8(x):
+    return x[0].t(), x[1]
+
+
+def product_fp8(a, b, fast):
+    """Hopper's tensor cores read fp8 along the rows of a and the columns of b alone, so that some operands are copied."""
+    return torch._scaled_mm(a[0].contiguous(), b[0].t().contiguous().t(), scale_a=a[1], scale_b=b[1], out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+
+class Fp8Linear(nn.Linear):
+    def forward(self, x):
+        return Fp8Product.apply(x.flatten(0, -2), self.weight).unflatten(0, x.shape[:-1])
+
+
+def multiply_in_fp8(module):
+    """Every linear layer inside of `module`, which has no bias, multiplies in fp8."""
+    for m in module.modules():
+        if isinstance(m, nn.Linear):
+            m.__class__ = Fp8Linear
+
+
+class Experts(nn.Module):
+    """Gated MLPs of which a token has `top_k`; tokens in the order of their experts are multiplied by one grouped kernel."""
+
+    def __init__(self, hidden, ffn, experts, top_k):
+        super().__init__()
+        self.top_k, self.experts = top_k, experts
+        self.router = nn.Linear(hidden, experts, bias=False)
+        self.gate, self.up = (nn.Parameter(0.02 * torch.randn(experts, ffn, hidden)) for _ in range(2))
+        self.down = nn.Parameter(0.02 * torch.randn(experts, hidden, ffn))
+
+    def forward(self, x):
+        tokens = x.flatten(0, -2)
+        shares, chosen = self.router(tokens).float().softmax(-1).topk(self.top_k, -1)
+        expert, order = chosen.flatten().sort(stable=True)
+        # bincount would wait for the device.
+        ends = torch.searchsorted(expert, torch.arange(self.experts, device=x.device), right=True).int()
+        rows = order // self.top_k
+        y = tokens.index_select(0, rows)
+        y = grouped(F.silu(grouped(y, self.gate, ends)) * grouped(y, self.up, ends), self.down, ends)
+        y = y * shares.flatten().index_select(0, order).type_as(y).unsqueeze(-1)
+        return torch.zeros_like(tokens).index_add(0, rows, y).view_as(x)
+
+
+def grouped(x, weight, ends):
+    return torch._grouped_mm(x, weight.transpose(-2, -1), offs=ends)
 
 
 class Decoder(nn.Module):
@@ -159,6 +232,22 @@ class Decoder(nn.Module):
         x = self.norm(x)
         logits = self.head(x) if self.head is not None else F.linear(x, self.token.weight)
         return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+
+
+class Vit(nn.Module):
+    """ViT-H/14 on images of 224 x 224, attention unfused."""
+
+    def __init__(self, layers=32, hidden=1280, heads=16, patch=14, tokens=257):
+        super().__init__()
+        self.patch, self.kind = nn.Conv2d(3, hidden, patch, patch), nn.Parameter(torch.zeros(1, 1, hidden))
+        self.position = nn.Parameter(torch.zeros(tokens, hidden))
+        self.layers = nn.Sequential(*(Layer(hidden, heads, False, 0.0, False, False) for _ in range(layers)))
+        self.norm, self.classifier = nn.LayerNorm(hidden), nn.Linear(hidden, 1000)
+
+    def forward(self, images, labels):
+        x = self.patch(images).flatten(2).transpose(1, 2)
+        x = self.layers(torch.cat((self.kind.expand(len(x), -1, -1), x), 1) + self.position)
+        return F.cross_entropy(self.classifier(self.norm(x)[:, 0]).float(), labels)
 
 
 class Conv(nn.Module):
@@ -327,13 +416,17 @@ def build(name, attention, device):
 
 
 def build_decoder(shape, options, device):
-    """(module on the device, function from a batch to its inputs) of a decoder. options: those of arithmetic.DECODERS."""
-    c = dict(arithmetic.DECODER_SHAPES[shape], layers=options["layers"])
+    """(module on the device, function from a batch to its inputs) of a decoder, or of vit-huge. options: those of arithmetic.DECODERS."""
+    c = arithmetic.transformer_of(options)
     with torch.device(device):
-        module = Decoder(c, options["attention"], options["recompute"])
+        module = Decoder(c, options["attention"], options["recompute"]) if c else Vit(options["layers"])
+    if options["precision"] == "fp8":
+        multiply_in_fp8(module.layers)
     if options["compiled"]:
         for layer in module.layers:
             layer.compile()
+    if not c:
+        return module, lambda b: (torch.randn(b, 3, 224, 224, device=device), torch.randint(1000, (b,), device=device))
     return module, lambda b: tuple(torch.randint(c["vocabulary"], (b, c["sequence"]), device=device) for _ in range(2))
 
 

@@ -11,7 +11,7 @@ import json
 import sys
 
 COLUMNS = ("id", "group", "cluster", "nodes", "n_gpus", "model", "layers", "hidden", "heads", "kv_heads", "ffn", "gated", "rms_norm", "rope", "biases",
-           "tied_embeddings", "seq", "vocab", "attention", "tp", "pp", "dp", "micro_batch", "global_batch", "recompute", "sharding", "precision", "optimizer",
+           "tied_embeddings", "seq", "vocab", "attention", "experts", "top_k", "tp", "pp", "dp", "micro_batch", "global_batch", "recompute", "sharding", "precision", "fp8_recipe", "optimizer",
            "framework", "settings", "measured_s", "measured_peak_bytes", "measured_reserved_bytes", "source")
 SEQUENCE = {"bert-large": 512, "gpt3-350m": 1024}
 FRAMEWORK = "training.framework."
@@ -25,6 +25,8 @@ SCORES = {"bert-large": (28, 44), "gpt3-350m": (37, 53)}
 # Shares of the peak that FlashAttention-2 reaches on Hopper, of each pass: profiles/tables/h200/operations.csv, medians over causal attentions of
 # more than 1e11 FLOPs. What a profile has is cuDNN's.
 FLASH_ATTENTION_2 = ({"h100": 0.28, "h200": 0.28, "h800": 0.28}, {"h100": 0.25, "h200": 0.25, "h800": 0.25})
+# Those of cuDNN, the same rows. The framework profile has shares of an older kernel for these chips, and none for H200, whose device profile has cuDNN's.
+CUDNN_ATTENTION = ({"h100": 0.59, "h800": 0.59}, {"h100": 0.48, "h800": 0.48})
 
 
 def unfused(model):
@@ -46,19 +48,30 @@ def of_network(entry, group):
 
 
 def of_decoder(entry, group):
-    t = entry["transformer"]
+    t = entry["transformer"]  # empty: the model is a builtin
     ways = [w for w in ("compiled", "recompute", "sharded") if entry[w]]
-    row = {"id": f"{group}-{entry['model']}-l{t['layers']}-{'-'.join([*ways, entry['attention']])}-b{entry['batch']}", "group": "-".join([group, "decoders", *(w for w in ways if w != "recompute"), *([entry["attention"]] if entry["attention"] != "flash" else [])]), "layers": t["layers"],
-           "hidden": t["hidden"], "heads": t["heads"], "kv_heads": t["kv_heads"], "ffn": t["ffn"], "seq": t["sequence"], "vocab": t["vocabulary"], "attention": "flash",
+    if entry["precision"] != "bf16":
+        ways.append(entry["precision"])
+    kind = ("experts" if t.get("experts") else "decoders") if t else "vision"
+    row = {"id": f"{group}-{entry['model']}-l{t.get('layers', entry.get('layers'))}-{'-'.join([*ways, entry['attention']])}-b{entry['batch']}",
+           "group": "-".join([group, kind, *(w for w in ways if w != "recompute"), *([entry["attention"]] if entry["attention"] != "flash" else [])]),
            "recompute": "full" if entry["recompute"] else "none", "sharding": "zero3" if entry["sharded"] else "none", "precision": entry["precision"]}
-    for key in ("gated", "rms_norm", "rope", "biases", "tied_embeddings"):
-        row[key] = int(t[key])
+    if entry["precision"] == "fp8":
+        row["fp8_recipe"] = "current"
+    if t:
+        row |= {"layers": t["layers"], "hidden": t["hidden"], "heads": t["heads"], "kv_heads": t["kv_heads"], "ffn": t["ffn"], "seq": t["sequence"], "vocab": t["vocabulary"],
+                "attention": "flash"}
+        row |= {key: int(t[key]) for key in ("gated", "rms_norm", "rope", "biases", "tied_embeddings")}
+        row |= {key: t[key] for key in ("experts", "top_k") if key in t}
+    else:
+        row |= {"model": entry["model"], "seq": 1}
     # The optimizer is fused. PyTorch's RMS norm is one kernel since 2.9.
     settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_temporaries": "0 B"}
-    if t["rms_norm"]:
+    if t.get("rms_norm"):
         settings |= {FRAMEWORK + "rms_norm": {"forward_bytes": "0 B", "backward_bytes": "0 B"}, FRAMEWORK + "memory.rms_norm": "0 B"}
-    if entry["attention"] == "flash":
-        settings |= {FRAMEWORK + "attention": FLASH_ATTENTION_2[0], FRAMEWORK + "attention_gradient": FLASH_ATTENTION_2[1]}
+    if entry["attention"] in ("flash", "cudnn"):
+        forward, backward = FLASH_ATTENTION_2 if entry["attention"] == "flash" else CUDNN_ATTENTION
+        settings |= {FRAMEWORK + "attention": forward, FRAMEWORK + "attention_gradient": backward}
     if entry["compiled"]:
         settings[FRAMEWORK + "compiled"] = True
     if entry["sharded"]:
