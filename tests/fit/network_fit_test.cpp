@@ -12,6 +12,7 @@
 #include "profiles/fit/held_out.hpp"
 #include "profiles/fit/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "tests/about.hpp"
 #include "topology/load.hpp"
 
 namespace {
@@ -76,8 +77,8 @@ TEST_CASE("rows made by a profile give the profile back, from a start that is wr
   CHECK(mean_error(fit.residuals, 0, true) < 0.01);
   for (const Protocol p : {Protocol::ll, Protocol::simple}) {
     const auto &got = *fit.profile.find("nvlink", Algorithm::ring, p), &want = *truth.find("nvlink", Algorithm::ring, p);
-    CHECK(got.efficiency == doctest::Approx(want.efficiency).epsilon(0.05));
-    CHECK(got.latency.value() == doctest::Approx(want.latency.value()).epsilon(0.15));
+    CHECK(got.efficiency == test::about(want.efficiency, 0.05));
+    CHECK(got.latency.value() == test::about(want.latency.value(), 0.15));
     CHECK(got.source.find("fitted") == 0);
   }
   // No row tells of PCIe: as it was.
@@ -90,7 +91,7 @@ TEST_CASE("one row in ten three times too slow does not bend the fit") {
   auto rows = rows_of(truth);
   for (std::size_t i = 0; i < rows.size(); i += 10) rows[i].time = rows[i].time * 3;
   const NetworkProfile fitted = fit::fit_network(truth, rows).profile;
-  CHECK(fitted.find("nvlink", Algorithm::ring, Protocol::simple)->efficiency == doctest::Approx(0.8).epsilon(0.05));
+  CHECK(fitted.find("nvlink", Algorithm::ring, Protocol::simple)->efficiency == test::about(0.8, 0.05));
 }
 
 TEST_CASE("rows of other clusters take no part in residuals") {

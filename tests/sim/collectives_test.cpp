@@ -15,6 +15,7 @@
 #include "sim/channels/channels.hpp"
 #include "sim/collectives/double_binary_tree.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "tests/about.hpp"
 #include "tests/sim/collective_run.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -139,8 +140,8 @@ TEST_CASE("an all-to-all that members pass on: to the like in each node, and on 
     CHECK(c.algorithm == Algorithm::forwarded);
     CHECK(total_bytes(c) == about(12 * S * (2.0 / 3 + copies * 3 / 4)));
     const double across = 4 * 2.0 / 3 * S / kBetweenBandwidth, inside = copies * 3 / 4 * S / kInsideBandwidth;
-    CHECK(run({c}, cluster) >= doctest::Approx(kInsideLatency + kBetweenLatency + std::max(across, inside)));
-    CHECK(run({c}, cluster) <= doctest::Approx(kInsideLatency + kBetweenLatency + across + inside));
+    CHECK(run({c}, cluster) >= test::about(kInsideLatency + kBetweenLatency + std::max(across, inside)));
+    CHECK(run({c}, cluster) <= test::about(kInsideLatency + kBetweenLatency + across + inside));
     if (copies < 2) CHECK(run({c}, cluster) == about(kInsideLatency + kBetweenLatency + across));
   }
   // In one node nothing crosses; among nodes of one GPU nothing goes on.
@@ -309,7 +310,7 @@ TEST_CASE("a group uses the NICs of its own GPUs: bus bandwidth is NICs of membe
           CAPTURE(nodes);
           CAPTURE(members);
           CAPTURE(to_text(kind));
-          CHECK(reached / std::min(by_nics, inside) == doctest::Approx(1).epsilon(0.1));
+          CHECK(reached / std::min(by_nics, inside) == test::about(1, 0.1));
         }
       }
     }
@@ -343,7 +344,7 @@ TEST_CASE("messages of an all-to-all change rails over the fabric, by members of
   CHECK(!climbs(plan(CollectiveKind::send, std::array{DeviceId(1), DeviceId(9)}, dgx)));
   // Each GPU sends S/16 to each of eight others over its NIC: 8 S/16 at 50 GB/s. With N nodes a bus bandwidth of N/(N-1) NICs.
   const Collective c = plan(CollectiveKind::all_to_all, devices(16), dgx);
-  CHECK(run({c}, dgx) == doctest::Approx(S / 2 / 50e9).epsilon(0.01));
+  CHECK(run({c}, dgx) == test::about(S / 2 / 50e9, 0.01));
 }
 
 TEST_CASE("a message between GPUs of several NICs takes them all") {
