@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <string>
 
@@ -444,8 +443,6 @@ TEST_CASE("a chain of 100,000 tasks is no problem") {
     last = g.flow(0, r, 1000, {}, {last});
     last = g.compute(i % 2 == 0 ? 1e-6 : 0, {s}, {last});
   }
-  const std::clock_t begin = std::clock();
   const Timeline t = g.run();
-  WARN(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 5);
   CHECK(t.makespan.value() == test::about(1e-6 + 50000 * 1e-6 + 25000 * 1e-6, 1e-9));
 }

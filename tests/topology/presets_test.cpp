@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -73,11 +72,9 @@ TEST_CASE("presets have the figures that are published of their machines") {
   CHECK(global == 4);
 }
 
-TEST_CASE("all of Summit loads in well under a second") {
-  const auto start = std::chrono::steady_clock::now();
+TEST_CASE("all of Summit loads") {
   const auto c = topology::load_cluster_argument("summit");
   CHECK(c.device_count() == 27648);
-  WARN(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));  // 0.06 s here; room for a sanitizer
 }
 
 TEST_CASE("a cluster file, and a scenario's cluster, load by path") {
