@@ -14,6 +14,7 @@
 #include "profiles/measured/points.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "tests/about.hpp"
+#include "tests/shared_data.hpp"
 
 namespace fs = std::filesystem;
 
@@ -315,16 +316,11 @@ TEST_CASE("MLPerf's LoRA becomes points") {
   for (const auto& p : {h100[0], l40s}) (void)scenarios::load_scenario(measured::scenario_of(p), {});
 }
 
-// The public tables lie beside the project where it is developed. Every point of half precision is a scenario that can be read.
-TEST_CASE("the public tables become points that can be read") {
-  const fs::path data = SOURCE_DIRECTORY "/../shared/data/measured";
-  if (!fs::exists(data / "e2e" / "nemo_megatron_bridge_perf.csv")) {
-    MESSAGE("skipped: no public tables in ", data.string());
-    return;
-  }
+// Every point of half precision is a scenario that can be read.
+TEST_CASE("the public tables become points that can be read (needs shared data)" * test::needs("e2e/nemo_megatron_bridge_perf.csv")) {
   if (!has_python()) return;
   Tables tables;
-  tables.convert(data);
+  tables.convert(test::shared_data(""));
   std::map<std::string, std::size_t> loaded;
   for (const std::string& group : tables.groups()) {
     if (!group.ends_with("-bf16") && !group.starts_with("golden-") && !group.starts_with("simumax-") && !group.starts_with("neusight-"))

@@ -13,6 +13,7 @@
 #include "profiles/fit/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "tests/about.hpp"
+#include "tests/shared_data.hpp"
 #include "topology/load.hpp"
 
 namespace {
@@ -123,16 +124,11 @@ TEST_CASE("a fifth is kept aside, the same rows whatever table they are in") {
 }
 
 // What must hold of the profiles that ship, on public tables that do not. Errors are means over all rows of 1 MB and more.
-TEST_CASE("profiles that ship against public tables") {
-  const std::filesystem::path folder = std::filesystem::path(SOURCE_DIRECTORY) / ".." / "shared" / "data" / "measured" / "collectives";
-  if (!std::filesystem::exists(folder)) {
-    MESSAGE("skipped: " << folder.string() << " is not there");
-    return;
-  }
+TEST_CASE("profiles that ship against public tables (needs shared data)" * test::needs("collectives")) {
   measured::Measurements all;
   for (const char* const name :
        {"aiconfigurator_nccl_intranode.csv", "vtrain_nccl_allreduce_a100_v100.csv", "nccl_tests_public_tables.csv"}) {
-    std::ifstream in(folder / name);
+    std::ifstream in(test::shared_data("collectives") / name);
     std::stringstream text;
     text << in.rdbuf();
     const auto m = measured::read_measurements(text.str(), name);
