@@ -6,11 +6,11 @@ ctest --test-dir "$1" -j "$2" --output-on-failure
 status=$?
 awk '
   # doctest prints its summary last; a test that forks may have others before it. A suite without one counts as a single case.
-  / Test: / { suite = $3; summary = lacks = broken = 0 }
+  /^ *[0-9]+\/[0-9]+ Test: / { suite = $3; summary = lacks = broken = 0 }
   /^\[doctest\] test cases:/ { gsub(/[^0-9]+/, " "); passed = $2; failed = $3; skipped = $4; summary = 1 }
   /^skipped: / { lacks = 1 }
   /^Test Fail/ { broken = 1 }
-  / end time: / {
+  /^".*" end time: / {
     if (!summary) { failed = broken; skipped = lacks && !broken; passed = !failed && !skipped }
     else if (broken && failed == 0) failed = 1
     p += passed; f += failed; s += skipped

@@ -279,6 +279,30 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
   }
 }
 
+TEST_CASE("hosts bring counts and splits of tokens to each dispatch and combine, unless the router is in a graph that has them") {
+  const topology::Cluster cluster = test::dgx_a100(1, 4);
+  pcg::Plan plan = behaviour_plan({.experts = 4, .grid = {.data = 4, .expert = 2}}, cluster);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  const auto host = [&](double exchange_s) {
+    profiles::FrameworkProfile framework;
+    framework.host.exchange = base::Seconds(exchange_s);
+    sim::PriceList prices(plan, data.flow, cluster, framework);
+    base::Seconds sum(0);
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      const pcg::PcgNode& node = plan.pcg.nodes()[n];
+      if (!node.computes()) continue;
+      const bool exchanges =
+          std::holds_alternative<pcg::MoeDispatch>(*node.operation()) || std::holds_alternative<pcg::MoeCombine>(*node.operation());
+      if (exchanges) sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host;
+    }
+    return sum.value();
+  };
+  CHECK(host(7e-6) - host(0) == test::about(2 * 2 * 7e-6));  // dispatch and combine, two passes
+  plan.graphed.router = true;
+  CHECK(host(0) > 0);  // it launches their kernels as before
+  CHECK(host(7e-6) == test::about(host(0)));
+}
+
 TEST_CASE("hosts launch the further kernels of unfused attention at a price of their own") {
   // Forward scores, softmax and values; backward two products, the softmax and two products.
   const topology::Cluster cluster = test::dgx_a100(1, 1);
@@ -323,6 +347,36 @@ TEST_CASE("hosts wait at each activation of experts with biases, when it is comp
     CHECK(waits(biased, waiting, none) == 1);
     CHECK(waits(biased, waiting, full) == 2);
   }
+}
+
+// 2 bytes of the new gradient are read, and a sum of 2 or 4 is read and written.
+TEST_CASE("gradients that no product adds up are added to the buffer by a kernel of each weight, 6 or 10 bytes a parameter") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  pcg::Plan plan = behaviour_plan({}, cluster);
+  plan.training.precision = pcg::Precision::bf16;
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  double parameters = 0;
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
+    if (plan.pcg.nodes()[n].is_trained()) parameters += static_cast<double>(plan.pcg.whole_outputs(pcg::NodeId(n))[0].elements());
+  REQUIRE(parameters > 1e6);
+  const auto moved = [&](const profiles::FrameworkProfile& framework) {
+    double bytes = 0, flops = 0;
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      if (!plan.pcg.nodes()[n].computes()) continue;
+      for (const pcg::Kernel& k : sim::gradient_buffer_kernels(plan, data.flow, framework, n)) {
+        bytes += k.bytes.value();
+        flops += k.flops.value();
+      }
+    }
+    return std::pair(bytes / parameters, flops / parameters);
+  };
+  profiles::FrameworkProfile half, full, fused;
+  full.fp32_gradients = true;
+  fused.fused_gradient_accumulation = true;
+  CHECK(moved(half).first == test::about(2 + 2 * 2));
+  CHECK(moved(half).second == test::about(1));
+  CHECK(moved(full).first == test::about(2 + 2 * 4));
+  CHECK(moved(fused).first == 0);
 }
 
 // Of h x f weights: in bf16 the product's own output is 2 bytes an element; a buffer of gradients in fp32 is read and written instead, 8.

@@ -115,6 +115,14 @@ TEST_CASE("the loss keeps what the framework says, and needs what it says for a 
     return memory_with(kLibraryPlan, cluster, with_behaviour({.loss_kept = base::Bytes(kept), .loss_temporaries = base::Bytes(passing)}));
   };
   CHECK(memory(4, 2).saved[0].value() - memory(2, 2).saved[0].value() == test::about(2 * kLibraryTokens * kLibraryEntries));
+  // And no more than that: as a model has more entries, each adds a logit for each token, of which nothing else keeps anything.
+  const auto kept_of = [&](std::int64_t entries, double bytes) {
+    test::Shape shape;
+    shape.vocabulary = entries;
+    return memory_with(test::megatron(shape, {}, cluster), cluster, with_behaviour({.loss_kept = base::Bytes(bytes)})).saved[0].value();
+  };
+  for (const double bytes : {2.0, 4.0, 6.0})
+    CHECK(kept_of(4096, bytes) - kept_of(1024, bytes) == test::about(bytes * kLibraryTokens * 3072));
   // So much that nothing else is larger.
   CHECK(memory(4, 200).transient[0].value() - memory(4, 100).transient[0].value() == test::about(100 * kLibraryTokens * kLibraryEntries));
 }
