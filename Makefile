@@ -1,5 +1,5 @@
 # make demo   builds, answers the main scenario and writes its HTML report
-# make test   builds everything with warnings as errors and runs every test
+# make test   builds everything with warnings as errors and runs every test; ends with how many cases passed, failed and were skipped
 # make check  holds sources against .clang-format and .clang-tidy
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
@@ -46,7 +46,7 @@ test:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
 	cmake --preset test
 	cmake --build build-test -j $(JOBS)
-	ctest --test-dir build-test -j $(JOBS) --output-on-failure
+	@tests/run.sh build-test $(JOBS)
 
 check:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)

@@ -1,4 +1,5 @@
 #include "base/units.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -8,7 +9,7 @@
 using namespace base;
 
 TEST_CASE("text with a unit becomes an SI value") {
-  CHECK(parse_seconds("1.5 us")->value() == doctest::Approx(1.5e-6));
+  CHECK(parse_seconds("1.5 us")->value() == test::about(1.5e-6));
   CHECK(parse_seconds("30 days")->value() == 30.0 * 86400);
   CHECK(parse_seconds("2 min")->value() == 120);
   CHECK(parse_bytes("16 GiB")->value() == 16.0 * 1024 * 1024 * 1024);
@@ -25,7 +26,7 @@ TEST_CASE("text with a unit becomes an SI value") {
   CHECK(parse_dollars("2.10 USD")->value() == 2.1);
   CHECK(parse_dollars("300 kUSD")->value() == 3e5);
   CHECK(parse_dollars("2 MUSD")->value() == 2e6);
-  CHECK(parse_watts("10.2 kW")->value() == doctest::Approx(10200));
+  CHECK(parse_watts("10.2 kW")->value() == test::about(10200));
 }
 
 TEST_CASE("a bare number, another dimension, an unknown unit and what is no number are refused") {

@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -33,6 +35,28 @@ int end_by(int signal) {
   (void)std::signal(signal, SIG_DFL);
   return ::raise(signal);
 }
+
+// Flags that this process sets and its workers see.
+class SharedFlags {
+ public:
+  explicit SharedFlags(std::size_t count)
+      : count_(count), flags_(::mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(flags_ != MAP_FAILED);
+  }
+  ~SharedFlags() { ::munmap(flags_, count_); }
+  SharedFlags(const SharedFlags&) = delete;
+  SharedFlags& operator=(const SharedFlags&) = delete;
+
+  void set(std::size_t i) const { static_cast<volatile char*>(flags_)[i] = 1; }
+  [[nodiscard]] bool all() const {
+    const auto* flags = static_cast<const volatile char*>(flags_);
+    return std::all_of(flags, flags + count_, [](char f) { return f != 0; });
+  }
+
+ private:
+  std::size_t count_;
+  void* flags_;
+};
 
 struct FirstTry {
   std::filesystem::path file = std::filesystem::temp_directory_path() / ("foreshard-pool-test-" + std::to_string(::getpid()));
@@ -129,16 +153,20 @@ TEST_CASE("killed twice is no bug, a crash is one; what was sent before counts f
 }
 
 TEST_CASE("a worker that hangs is ended; one that computes, or waits for one that does, is not") {
-  const auto work = [](std::size_t i) -> nlohmann::json {
+  const SharedFlags has_ended(2);
+  const auto work = [&](std::size_t i) -> nlohmann::json {
     if (i == 0)
       while (true) ::pause();
     if (i == 1) ::raise(SIGSTOP);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (std::chrono::steady_clock::now() < end) {}
+    while (!has_ended.all()) {}  // it computes for as long as the others are watched
     return "computed";
   };
   const auto answers = base::try_workers(
-      3, 3, work, [](std::size_t) {}, std::chrono::milliseconds(600));
+      3, 3, work,
+      [&](std::size_t i) {
+        if (i < 2) has_ended.set(i);
+      },
+      std::chrono::milliseconds(600));
   CHECK(answers[0].fate == Fate::ended_from_outside);
   CHECK(answers[0].ended.starts_with("it hung"));
   CHECK(answers[1].fate == Fate::ended_from_outside);

@@ -2,6 +2,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
+#include "tests/about.hpp"
 #include "tests/base/input_error_text.hpp"
 
 using namespace base;
@@ -31,7 +32,7 @@ TEST_CASE("right values are read and an absent key is nothing") {
   CHECK(r.number("x") == 0.5);
   CHECK(r.boolean("b") == true);
   CHECK(r.text("t") == "hello");
-  CHECK(r.seconds("s")->value() == doctest::Approx(1.5e-6));
+  CHECK(r.seconds("s")->value() == test::about(1.5e-6));
   CHECK(r.bandwidth("q")->value() == 12.5e9);
   CHECK(r.choice("c", std::vector<std::string>{"sgd", "adam"}) == 1);
   CHECK_FALSE(r.integer("absent"));

@@ -44,6 +44,7 @@ class Started {
   Started(const Started&) = delete;
   Started& operator=(const Started&) = delete;
 
+  [[nodiscard]] pid_t process() const { return process_; }
   void send(int signal) const { ::kill(process_, signal); }
   // Waits until there are so many worker processes. Returns them.
   [[nodiscard]] std::vector<pid_t> workers(std::size_t count) const {
@@ -84,10 +85,11 @@ bool all_end(const std::vector<pid_t>& processes) {
   return false;
 }
 
-// Waits until each has used processor time: it is past its first steps then, of which one has the system end it with its parent.
-void wait_until_at_work(const std::vector<pid_t>& processes) {
+// Waits until each has used so many hundredths of a second of processor time, and so is past its first steps, of which one has the system
+// end it with its parent.
+void wait_until_at_work(const std::vector<pid_t>& processes, long hundredths = 5) {
   for (const pid_t p : processes)
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       std::ifstream in("/proc/" + std::to_string(p) + "/stat");
       std::string text;
       std::getline(in, text);
@@ -97,9 +99,24 @@ void wait_until_at_work(const std::vector<pid_t>& processes) {
       for (int field = 0; field < 11; ++field) fields >> skipped;  // state and the ten fields behind it, up to utime
       long ticks = 0;
       fields >> ticks;
-      if (ticks >= 5) break;
+      if (ticks * 100 >= hundredths * ::sysconf(_SC_CLK_TCK)) break;
       std::this_thread::sleep_for(10ms);
     }
+}
+
+// Waits until a signal has been sent to a process, which is stopped.
+void wait_until_pending(pid_t process, int signal) {
+  for (int i = 0; i < 6000; ++i) {
+    std::ifstream in("/proc/" + std::to_string(process) + "/status");
+    for (std::string word; in >> word;) {
+      if (word != "ShdPnd:") continue;
+      std::string mask;
+      in >> mask;
+      if ((std::stoull(mask, nullptr, 16) >> (signal - 1)) % 2 == 1) return;
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  FAIL("the signal did not reach the worker");
 }
 
 }  // namespace
@@ -122,8 +139,7 @@ TEST_CASE("the first signal ends searches with their best, and all is written; t
       CAPTURE(signal);
       CAPTURE(jobs);
       Started run(f, {"run", scenario, "--jobs", jobs, "--json", (f.path / "r.json").string()});
-      if (jobs == "2") (void)run.workers(2);
-      std::this_thread::sleep_for(1s);
+      wait_until_at_work(jobs == "2" ? run.workers(2) : std::vector{run.process()}, 50);
       run.send(signal);
       const Outcome o = run.wait();
       CHECK(o.code == 128 + signal);
@@ -142,7 +158,7 @@ TEST_CASE("the second signal ends the program and its workers at once, and nothi
   wait_until_at_work(workers);
   for (const pid_t p : workers) ::kill(p, SIGSTOP);  // they hang: the first signal alone would be waited out
   run.send(SIGINT);
-  std::this_thread::sleep_for(100ms);
+  for (const pid_t p : workers) wait_until_pending(p, SIGINT);  // the program has passed it on
   run.send(SIGTERM);
   CHECK(run.wait().code == -SIGTERM);
   CHECK(all_end(workers));
@@ -154,13 +170,15 @@ TEST_CASE("a worker that is killed is done again; killed again it is said, the o
   const std::string scenario = f.write(
       "s.yaml", kLongScenario.substr(0, kLongScenario.find("{name: again")) + "{name: short, megatron: {tensor: 8, micro_batch: 1}}]\n");
   for (const bool twice : {false, true}) {
-    Started run(f, {"run", scenario, "--jobs", "2", "--json", (f.path / "r.json").string()});
+    const fs::path kept = f.path / "kept";
+    Started run(f, {"run", scenario, "--jobs", "2", "--json", (f.path / "r.json").string(), "--resume", kept.string()});
     const pid_t first = run.workers(1).front();
-    std::this_thread::sleep_for(1s);  // the short one has answered by now
+    for (int i = 0; i < 6000 && (!fs::exists(kept) || fs::is_empty(kept)); ++i)
+      std::this_thread::sleep_for(10ms);  // the short one's answer
     ::kill(first, SIGKILL);
     pid_t second = first;
     while (second == first) second = run.workers(1).front();
-    std::this_thread::sleep_for(500ms);
+    wait_until_at_work({second});
     if (twice) ::kill(second, SIGKILL);
     else run.send(SIGINT);
     const Outcome o = run.wait();
@@ -171,6 +189,7 @@ TEST_CASE("a worker that is killed is done again; killed again it is said, the o
     const nlohmann::json runs = nlohmann::json::parse(f.read("r.json"))["runs"];
     CHECK((runs[0]["status"] == "lost") == twice);
     CHECK(runs[1]["status"] == "ok");
+    fs::remove_all(kept);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "planning.hpp"
 #include "profiles/kernel_time.hpp"
 #include "sim/oracle.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -43,7 +44,7 @@ TEST_CASE("an input that is kept in fp8 is cast there and back") {
   cast.bytes = base::Bytes(3 * numbers);
   const double seconds = profiles::kernel_time(profiles::device_profile("a100-sxm-80gb"), cast, pcg::Precision::fp16).time.value();
   const sim::SimulationResult plain = two_layers(pcg::Unary::Kind::gelu, false), fp8 = two_layers(pcg::Unary::Kind::gelu, true);
-  CHECK(fp8.breakdown.compute.value() - plain.breakdown.compute.value() == doctest::Approx(2 * 2 * seconds));
+  CHECK(fp8.breakdown.compute.value() - plain.breakdown.compute.value() == test::about(2 * 2 * seconds));
   CHECK_FALSE(says_nothing_changes(fp8));
 }
 

@@ -8,6 +8,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -33,26 +34,25 @@ search::GridConfig config(int tensor, bool sequence_parallel, pcg::Recompute rec
 }  // namespace
 
 TEST_CASE("a layer on one device keeps s b h (34 + 5 a s / h)") {
-  CHECK(layer_bytes(config(1, false, pcg::Recompute::none), 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002));
+  CHECK(layer_bytes(config(1, false, pcg::Recompute::none), 1) == test::about(sbh * (34 + 5 * as_h), 0.002));
 }
 
 TEST_CASE("tensor parallelism divides all but 10 s b h") {
   for (int t : {2, 4, 8})
-    CHECK(layer_bytes(config(t, false, pcg::Recompute::none), t) == doctest::Approx(sbh * (10 + 24.0 / t + 5 * as_h / t)).epsilon(0.002));
+    CHECK(layer_bytes(config(t, false, pcg::Recompute::none), t) == test::about(sbh * (10 + 24.0 / t + 5 * as_h / t), 0.002));
 }
 
 TEST_CASE("sequence parallelism divides the rest") {
-  for (int t : {2, 4, 8})
-    CHECK(layer_bytes(config(t, true, pcg::Recompute::none), t) == doctest::Approx(sbh / t * (34 + 5 * as_h)).epsilon(0.002));
+  for (int t : {2, 4, 8}) CHECK(layer_bytes(config(t, true, pcg::Recompute::none), t) == test::about(sbh / t * (34 + 5 * as_h), 0.002));
 }
 
 TEST_CASE("selective recomputation drops the scores") {
-  for (int t : {1, 4}) CHECK(layer_bytes(config(t, t > 1, pcg::Recompute::selective), t) == doctest::Approx(34 * sbh / t).epsilon(0.002));
+  for (int t : {1, 4}) CHECK(layer_bytes(config(t, t > 1, pcg::Recompute::selective), t) == test::about(34 * sbh / t, 0.002));
 }
 
 TEST_CASE("full recomputation keeps a layer's input") {
-  CHECK(layer_bytes(config(1, false, pcg::Recompute::full), 1) == doctest::Approx(2 * sbh));
-  CHECK(layer_bytes(config(4, false, pcg::Recompute::full), 4) == doctest::Approx(2 * sbh));
+  CHECK(layer_bytes(config(1, false, pcg::Recompute::full), 1) == test::about(2 * sbh));
+  CHECK(layer_bytes(config(4, false, pcg::Recompute::full), 4) == test::about(2 * sbh));
 }
 
 TEST_CASE("the paper's models keep the shares of figure 7") {
@@ -69,10 +69,10 @@ TEST_CASE("the paper's models keep the shares of figure 7") {
     const auto share = [&](bool sequence, pcg::Recompute recompute) {
       return 100 * layer_bytes(config(8, sequence, recompute), 8, shape) / whole;
     };
-    CHECK(share(true, none) == doctest::Approx(r.sequence).epsilon(0.006));
-    CHECK(share(false, selective) == doctest::Approx(r.selective).epsilon(0.006));
-    CHECK(share(true, selective) == doctest::Approx(r.both).epsilon(0.006));
-    CHECK(share(false, full) == doctest::Approx(r.full).epsilon(0.012));
+    CHECK(share(true, none) == test::about(r.sequence, 0.006));
+    CHECK(share(false, selective) == test::about(r.selective, 0.006));
+    CHECK(share(true, selective) == test::about(r.both, 0.006));
+    CHECK(share(false, full) == test::about(r.full, 0.012));
   }
 }
 
@@ -86,36 +86,36 @@ TEST_CASE("a module that is recomputed keeps what comes into it, and nothing for
   };
   using enum pcg::Module;
   const double scores = 5 * as_h;
-  CHECK(kept({norm}) == doctest::Approx(34 + scores - 4).epsilon(0.002));
-  CHECK(kept({mlp}) == doctest::Approx(34 + scores - 17).epsilon(0.002));
-  CHECK(kept({activation}) == doctest::Approx(34 + scores - 8).epsilon(0.002));
-  CHECK(kept({attention}) == doctest::Approx(34 - 2).epsilon(0.002));
-  CHECK(kept({attention, norm, mlp}) == doctest::Approx(34 - 2 - 4 - 17).epsilon(0.002));
+  CHECK(kept({norm}) == test::about(34 + scores - 4, 0.002));
+  CHECK(kept({mlp}) == test::about(34 + scores - 17, 0.002));
+  CHECK(kept({activation}) == test::about(34 + scores - 8, 0.002));
+  CHECK(kept({attention}) == test::about(34 - 2, 0.002));
+  CHECK(kept({attention, norm, mlp}) == test::about(34 - 2 - 4 - 17, 0.002));
 }
 
 TEST_CASE("what activation functions read is kept in a byte per number where the plan says so") {
   // GELU reads 4 s b h numbers, which take 8 s b h bytes as they are.
   search::GridConfig c = config(1, false, pcg::Recompute::none);
   c.memory.fp8_activation_inputs = true;
-  CHECK(layer_bytes(c, 1) / sbh == doctest::Approx(34 + 5 * as_h - 4).epsilon(0.002));
+  CHECK(layer_bytes(c, 1) / sbh == test::about(34 + 5 * as_h - 4, 0.002));
   c.memory.recomputed.modules = {pcg::Module::activation};
-  CHECK(layer_bytes(c, 1) / sbh == doctest::Approx(34 + 5 * as_h - 8 - 4).epsilon(0.002));
+  CHECK(layer_bytes(c, 1) / sbh == test::about(34 + 5 * as_h - 8 - 4, 0.002));
 }
 
 TEST_CASE("so many blocks of a stage keep their inputs, the others everything") {
   // Of four layers, two keep 2 s b h; layer_bytes() is half of what four layers have more than two.
   search::GridConfig c = config(1, false, pcg::Recompute::full);
   c.memory.recomputed.blocks = 2;
-  CHECK(layer_bytes(c, 1) == doctest::Approx(sbh * (34 + 5 * as_h)).epsilon(0.002));
+  CHECK(layer_bytes(c, 1) == test::about(sbh * (34 + 5 * as_h), 0.002));
   c.memory.recomputed.blocks = 4;
-  CHECK(layer_bytes(c, 1) == doctest::Approx(2 * sbh));
+  CHECK(layer_bytes(c, 1) == test::about(2 * sbh));
 }
 
 TEST_CASE("the blocks that are listed keep their inputs, the others everything") {
   // Blocks are embedding, layers and head: the third layer of four is listed, which the model of two does not have.
   search::GridConfig c = config(1, false, pcg::Recompute::full);
   c.memory.recomputed.only = {3};
-  CHECK(layer_bytes(c, 1) == doctest::Approx(sbh * (34 + 5 * as_h + 2) / 2).epsilon(0.002));
+  CHECK(layer_bytes(c, 1) == test::about(sbh * (34 + 5 * as_h + 2) / 2, 0.002));
 }
 
 TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
@@ -135,6 +135,6 @@ TEST_CASE("1F1B keeps as many micro-batches in flight as stages are to come") {
   };
   const double layer = sbh * (34 + 5 * as_h);  // of one micro-batch of four samples
   const double one_f_one_b = first_stage(pcg::ScheduleKind::one_f_one_b), gpipe = first_stage(pcg::ScheduleKind::gpipe);
-  CHECK(one_f_one_b / layer == doctest::Approx(8).epsilon(0.05));  // the embedding's dropout mask comes on top
-  CHECK(gpipe / layer == doctest::Approx(2 * 8).epsilon(0.06));    // of the last stage: head included
+  CHECK(one_f_one_b / layer == test::about(8, 0.05));  // the embedding's dropout mask comes on top
+  CHECK(gpipe / layer == test::about(2 * 8, 0.06));    // of the last stage: head included
 }

@@ -9,6 +9,8 @@
 #include "planning.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -90,7 +92,7 @@ TEST_CASE("experts among replicas: two exchanges forward, two backward, and noth
   for (const bool gated : {false, true})
     for (const int e : {2, 4}) {
       const Case c{.grid = grid(e), .gated = gated};
-      CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens, e)));
+      CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(4, 4, kTokens, e)));
       CHECK(bytes_of(c, "send") == 0);
       CHECK(bytes_of(c, "all_gather") == 0);
     }
@@ -98,22 +100,22 @@ TEST_CASE("experts among replicas: two exchanges forward, two backward, and noth
 
 TEST_CASE("experts among ranks of context, and of both: each rank sends its own tokens") {
   // degree 8 of context 4 x data 2: a rank has a quarter of a sample
-  CHECK(bytes_of({.grid = grid(4, 4), .samples = 1}, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens / 4, 4)));
-  CHECK(bytes_of({.grid = grid(2, 4), .samples = 1}, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens / 4, 2)));
-  CHECK(bytes_of({.grid = grid(8, 4), .gpus = 8, .samples = 2}, "all_to_all") == doctest::Approx(exchanges(4, 8, kTokens / 4, 8)));
+  CHECK(bytes_of({.grid = grid(4, 4), .samples = 1}, "all_to_all") == test::about(exchanges(4, 4, kTokens / 4, 4)));
+  CHECK(bytes_of({.grid = grid(2, 4), .samples = 1}, "all_to_all") == test::about(exchanges(4, 4, kTokens / 4, 2)));
+  CHECK(bytes_of({.grid = grid(8, 4), .gpus = 8, .samples = 2}, "all_to_all") == test::about(exchanges(4, 8, kTokens / 4, 8)));
 }
 
 TEST_CASE("full recomputation dispatches and combines once more") {
   Case c{.grid = grid(4), .gated = true};
   c.grid.recompute = pcg::Recompute::full;
-  CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(6, 4, kTokens, 4)));
+  CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(6, 4, kTokens, 4)));
 }
 
 TEST_CASE("sharded states leave the exchanges alone") {
   for (const int zero : {1, 2, 3}) {
     Case c{.grid = grid(2), .gated = true};
     c.grid.zero = zero;
-    CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens, 2)));
+    CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(4, 4, kTokens, 2)));
   }
 }
 
@@ -124,12 +126,12 @@ TEST_CASE("tensor ranks of an expert: each sends its part of the sequence, and t
   Case c{.grid = grid(2), .samples = 2};
   c.grid.tensor = 2;
   c.grid.sequence_parallel = true;
-  CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens / 2, 2)));
+  CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(4, 4, kTokens / 2, 2)));
   // Attention gathers its input forward and again backward for the weights' gradient, and the gradient of its output: three gathers of a
   // sample's activations, two reduce-scatters; dispatch's gather and combine's gradient two gathers of its places.
   const double activations = kTokens * kHidden * kElement * 4 / 2, places = kTopK * activations;
-  CHECK(bytes_of(c, "all_gather") == doctest::Approx(3 * activations + 2 * places));
-  CHECK(bytes_of(c, "reduce_scatter") == doctest::Approx(2 * activations + 2 * places));
+  CHECK(bytes_of(c, "all_gather") == test::about(3 * activations + 2 * places));
+  CHECK(bytes_of(c, "reduce_scatter") == test::about(2 * activations + 2 * places));
   CHECK(bytes_of(c, "send") == 0);
 }
 
@@ -137,7 +139,7 @@ TEST_CASE("tensor ranks of an expert without sequence parallelism: each sends al
   // Nobody else's part is wanted: the tensor ranks add up what they hold, a rank's k n h elements twice (2 (t-1)/t S of each).
   Case c{.grid = grid(2), .samples = 2};
   c.grid.tensor = 2;
-  CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens, 2)));
+  CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(4, 4, kTokens, 2)));
   CHECK(bytes_of(c, "send") == 0);
   CHECK(bytes_of(c, "all_gather") == 0);
 }
@@ -159,8 +161,8 @@ TEST_CASE("context ranks compute their own tokens of the experts") {
     });
   };
   const double once = 2 * 2 * kTopK * kTokens * kHidden * kFfn;
-  CHECK(flops({.grid = grid(1), .gpus = 1, .samples = 1}) == doctest::Approx(once));
-  for (const int e : {1, 2, 8}) CHECK(flops({.grid = grid(e, 8), .gpus = 8, .samples = 1}) == doctest::Approx(once));
+  CHECK(flops({.grid = grid(1), .gpus = 1, .samples = 1}) == test::about(once));
+  for (const int e : {1, 2, 8}) CHECK(flops({.grid = grid(e, 8), .gpus = 8, .samples = 1}) == test::about(once));
 }
 
 TEST_CASE("ZeRO shards each kind of weight over its own group: 12 bytes of a parameter") {
@@ -169,19 +171,19 @@ TEST_CASE("ZeRO shards each kind of weight over its own group: 12 bytes of a par
   const double dense = 4 * kHidden * kHidden + 4 * kHidden + kExperts * kHidden, experts = 2 * kExperts * kHidden * kFfn;
   Case c{.grid = grid(2)};
   c.grid.zero = 1;
-  CHECK(optimizer_bytes(c) == doctest::Approx(12 * (dense / 4 + experts / 2 / 2)));
+  CHECK(optimizer_bytes(c) == test::about(12 * (dense / 4 + experts / 2 / 2)));
   c.grid = grid(4);
   c.grid.zero = 1;
-  CHECK(optimizer_bytes(c) == doctest::Approx(12 * (dense / 4 + experts / 4)));  // an expert's weights have no copies
-  c = {.grid = grid(4, 2), .samples = 2};                                        // data 2 x context 2
+  CHECK(optimizer_bytes(c) == test::about(12 * (dense / 4 + experts / 4)));  // an expert's weights have no copies
+  c = {.grid = grid(4, 2), .samples = 2};                                    // data 2 x context 2
   c.grid.zero = 1;
-  CHECK(optimizer_bytes(c) == doctest::Approx(12 * (dense / 4 + experts / 4)));
+  CHECK(optimizer_bytes(c) == test::about(12 * (dense / 4 + experts / 4)));
   c = {.grid = grid(2), .gpus = 8};  // data 4 x tensor 2: norms and router lie on both tensor ranks, over which nothing is sharded
   c.grid.tensor = 2;
   c.grid.sequence_parallel = true;
   c.grid.zero = 1;
   const double shared = 4 * kHidden + kExperts * kHidden;
-  CHECK(optimizer_bytes(c) == doctest::Approx(12 * ((dense - shared) / 2 / 4 + shared / 4 + experts / 2 / 2 / 2)));
+  CHECK(optimizer_bytes(c) == test::about(12 * ((dense - shared) / 2 / 4 + shared / 4 + experts / 2 / 2 / 2)));
 }
 
 TEST_CASE("gradients are reduced and weights gathered over each kind's own group") {
@@ -190,8 +192,8 @@ TEST_CASE("gradients are reduced and weights gathered over each kind's own group
   Case c{.grid = grid(2)};
   c.grid.zero = 1;
   const double each = 4 * kElement * (dense * 3 / 4 + experts / 2 * 1 / 2);  // 4 ranks; experts' groups have 2
-  CHECK(bytes_of(c, "reduce_scatter") == doctest::Approx(each));
-  CHECK(bytes_of(c, "all_gather") == doctest::Approx(each));
+  CHECK(bytes_of(c, "reduce_scatter") == test::about(each));
+  CHECK(bytes_of(c, "all_gather") == test::about(each));
   CHECK(bytes_of(c, "all_reduce") == 0);
 }
 
@@ -205,9 +207,9 @@ TEST_CASE("experts among tensor ranks: whole experts, and each rank's own part o
     c.grid.tensor = 2;
     c.grid.expert_tensor = 1;
     c.grid.sequence_parallel = true;
-    CHECK(bytes_of(c, "all_to_all") == doctest::Approx(exchanges(4, 4, kTokens / 2, e)));
-    CHECK(bytes_of(c, "all_gather") == doctest::Approx(3 * activations));
-    CHECK(bytes_of(c, "reduce_scatter") == doctest::Approx(2 * activations));
+    CHECK(bytes_of(c, "all_to_all") == test::about(exchanges(4, 4, kTokens / 2, e)));
+    CHECK(bytes_of(c, "all_gather") == test::about(3 * activations));
+    CHECK(bytes_of(c, "reduce_scatter") == test::about(2 * activations));
     CHECK(bytes_of(c, "send") == 0);
   }
 }
@@ -222,7 +224,7 @@ TEST_CASE("folded experts shard their states over the ranks that have the same o
     c.grid.expert_tensor = 1;
     c.grid.sequence_parallel = true;
     c.grid.zero = 1;
-    CHECK(optimizer_bytes(c) == doctest::Approx(12 * ((dense - shared) / 2 / 4 + shared / 4 + experts / e / (8.0 / e))));
+    CHECK(optimizer_bytes(c) == test::about(12 * ((dense - shared) / 2 / 4 + shared / 4 + experts / e / (8.0 / e))));
   }
 }
 
@@ -262,12 +264,12 @@ TEST_CASE("experts' biases pass over the experts' outputs, k n h elements a laye
   profiles::FrameworkProfile apart;
   apart.expert_bias = {base::Bytes(12), base::Bytes(10)};
   const double elements = 2 * kTopK * kTokens * kHidden;  // of two layers
-  CHECK(bytes(true, apart).first == doctest::Approx(12 * elements));
-  CHECK(bytes(true, apart).second == doctest::Approx(10 * elements));
+  CHECK(bytes(true, apart).first == test::about(12 * elements));
+  CHECK(bytes(true, apart).second == test::about(10 * elements));
   CHECK(bytes(false, apart) == std::pair(0.0, 0.0));
   CHECK(bytes(true, {}) == std::pair(0.0, 0.0));
   apart.expert_bias.forward_strided = base::Bytes(4);
   apart.expert_bias.backward_strided = base::Bytes(8);
-  CHECK(bytes(true, apart).first == doctest::Approx(16 * elements));
-  CHECK(bytes(true, apart).second == doctest::Approx(18 * elements));
+  CHECK(bytes(true, apart).first == test::about(16 * elements));
+  CHECK(bytes(true, apart).second == test::about(18 * elements));
 }

@@ -14,6 +14,9 @@
 #include "sim/kernels/cost_table.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/lowering/lower.hpp"
+#include "sim/kernels/cost_table.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -92,8 +95,8 @@ TEST_CASE("one kernel for activation and product of a gated unit reads and write
   for (const std::int64_t experts : {0, 4}) {
     const double rows = experts == 0 ? kBehaviourTokens : kBehaviourExperts * kBehaviourTokens;
     const BehaviourBytes m = taken({.gated = true, .experts = experts}, {}, fused);
-    CHECK(m.forward == doctest::Approx(4 * rows * kBehaviourInner));
-    CHECK(m.backward == doctest::Approx(6 * rows * kBehaviourInner));
+    CHECK(m.forward == test::about(4 * rows * kBehaviourInner));
+    CHECK(m.backward == test::about(6 * rows * kBehaviourInner));
     CHECK(m.added == 0);
   }
   const BehaviourBytes plain = taken({}, {}, fused);
@@ -104,9 +107,8 @@ TEST_CASE("one kernel for activation and product of a gated unit reads and write
 TEST_CASE("both projections in one product add up no gradients of what they read") {
   profiles::FrameworkProfile joint;
   joint.joint_gated_projections = true;
-  CHECK(taken({.gated = true}, {}, joint).added == doctest::Approx(6 * kBehaviourTokens * kBehaviourWidth));
-  CHECK(taken({.gated = true, .experts = 4}, {}, joint).added ==
-        doctest::Approx(6 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth));
+  CHECK(taken({.gated = true}, {}, joint).added == test::about(6 * kBehaviourTokens * kBehaviourWidth));
+  CHECK(taken({.gated = true, .experts = 4}, {}, joint).added == test::about(6 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth));
   CHECK(taken({.gated = false}, {}, joint).added == 0);
   CHECK(taken({.gated = true}, {}, joint).forward == 0);
 }
@@ -115,8 +117,8 @@ TEST_CASE("a rotation apart moves its own bytes for each element of queries and 
   profiles::FrameworkProfile apart;
   apart.rotation = {base::Bytes(24), base::Bytes(34)};
   const BehaviourBytes m = taken({.rope = true}, apart, {});
-  CHECK(m.forward == doctest::Approx((24 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
-  CHECK(m.backward == doctest::Approx((34 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
+  CHECK(m.forward == test::about((24 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
+  CHECK(m.backward == test::about((34 - 4) * 2 * kBehaviourTokens * kBehaviourWidth));
   CHECK(taken({.rope = false}, apart, {}).forward == 0);
 }
 
@@ -131,14 +133,14 @@ TEST_CASE(
   for (const auto kind : {search::ContextKind::ring, search::ContextKind::gather})
     for (const int context : {2, 4}) {
       const double elements = kBehaviourTokens / context * kBehaviourWidth * (context - 1);  // of attention's output, for all blocks
-      CHECK(joined(context, kind).forward == doctest::Approx((38 + 2 * 4) * elements));
-      CHECK(joined(context, kind).backward == doctest::Approx((10 + 2 * 25) * elements));
+      CHECK(joined(context, kind).forward == test::about((38 + 2 * 4) * elements));
+      CHECK(joined(context, kind).backward == test::about((10 + 2 * 25) * elements));
     }
   // Two of four heads share a key, unless it is repeated for each.
   const search::GridConfig two = {.data = 1, .context = 2};
   const double elements = kBehaviourTokens / 2 * kBehaviourWidth;
-  CHECK(taken({.grid = two, .kv_heads = 2}, apart, {}).forward == doctest::Approx((38 + 4) * elements));
-  CHECK(taken({.grid = two, .kv_heads = 2, .repeated_keys = true}, apart, {}).forward == doctest::Approx((38 + 2 * 4) * elements));
+  CHECK(taken({.grid = two, .kv_heads = 2}, apart, {}).forward == test::about((38 + 4) * elements));
+  CHECK(taken({.grid = two, .kv_heads = 2, .repeated_keys = true}, apart, {}).forward == test::about((38 + 2 * 4) * elements));
   CHECK(joined(2, search::ContextKind::ulysses).forward == 0);  // whole sequences of fewer heads
   CHECK(joined(1, search::ContextKind::ring).forward == 0);
 }
@@ -148,8 +150,8 @@ TEST_CASE("RMS norms apart move their own bytes for each element, in so many ker
   apart.rms_norm = {.forward = base::Bytes(36), .backward = base::Bytes(76), .forward_kernels = 8, .backward_kernels = 12};
   const BehaviourBytes m = taken({.rms_norm = true}, apart, fused);
   constexpr double kNorms = 3, kWeight = 2 * kBehaviourWidth;
-  CHECK(m.forward == doctest::Approx(kNorms * ((36 - 4) * kBehaviourTokens * kBehaviourWidth - kWeight)));
-  CHECK(m.backward == doctest::Approx(kNorms * ((76 - 6) * kBehaviourTokens * kBehaviourWidth - kWeight)));
+  CHECK(m.forward == test::about(kNorms * ((36 - 4) * kBehaviourTokens * kBehaviourWidth - kWeight)));
+  CHECK(m.backward == test::about(kNorms * ((76 - 6) * kBehaviourTokens * kBehaviourWidth - kWeight)));
   CHECK(taken({.rms_norm = false}, apart, fused).forward == 0);  // with a mean: one kernel
 
   const topology::Cluster cluster = test::dgx_a100(1, 1);
@@ -170,12 +172,12 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
   const auto passes = [&](int expert, pcg::Dispatch by) {
     const BehaviourCase c{.experts = 4, .grid = {.data = 4, .expert = expert, .dispatch = by}};
     const BehaviourBytes m = taken(c, sorts, {});
-    CHECK(m.forward == doctest::Approx(m.backward));
+    CHECK(m.forward == test::about(m.backward));
     return m.forward / (4 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth);
   };
-  CHECK(passes(2, pcg::Dispatch::nccl) == doctest::Approx(2));  // behind dispatch and before combine
-  CHECK(passes(1, pcg::Dispatch::nccl) == 0);                   // nothing travels
-  CHECK(passes(4, pcg::Dispatch::nccl) == 0);                   // one expert each
+  CHECK(passes(2, pcg::Dispatch::nccl) == test::about(2));  // behind dispatch and before combine
+  CHECK(passes(1, pcg::Dispatch::nccl) == 0);               // nothing travels
+  CHECK(passes(4, pcg::Dispatch::nccl) == 0);               // one expert each
   CHECK(passes(2, pcg::Dispatch::deepep) == 0);
 }
 
@@ -202,8 +204,8 @@ TEST_CASE("tokens are permuted by kernels of the framework, 2 (1 + k) n h bytes 
   const double once = 2 * (1 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;  // the gates are read besides
   const double arrived = 2 * (2 * 5.0 / 6 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;
   for (const auto& [by, bytes] : {std::pair(pcg::Dispatch::nccl, once), std::pair(pcg::Dispatch::deepep, arrived)}) {
-    CHECK(permuted(by).first == doctest::Approx(2 * bytes).epsilon(0.03));
-    CHECK(permuted(by).second == doctest::Approx(2 * bytes).epsilon(0.03));
+    CHECK(permuted(by).first == test::about(2 * bytes, 0.03));
+    CHECK(permuted(by).second == test::about(2 * bytes, 0.03));
   }
   CHECK(permuted(pcg::Dispatch::hybridep) == std::pair(0.0, 0.0));
 }
@@ -218,9 +220,9 @@ TEST_CASE("where its own softmax does not run, a framework moves its own bytes f
     return std::pair(m.forward / scores, m.backward / scores);
   };
   CHECK(moved(4, 1, 256) == std::pair(0.0, 0.0));  // 2 samples x 4 heads
-  CHECK(moved(4, 2, 256).first == doctest::Approx(37 - 4));
-  CHECK(moved(4, 2, 256).second == doctest::Approx(41 - 6));
-  CHECK(moved(4, 1, 255).first == doctest::Approx(37 - 4));  // more keys than it takes
+  CHECK(moved(4, 2, 256).first == test::about(37 - 4));
+  CHECK(moved(4, 2, 256).second == test::about(41 - 6));
+  CHECK(moved(4, 1, 255).first == test::about(37 - 4));  // more keys than it takes
 }
 
 TEST_CASE("scaling and masks apart move numbers of the scores' own width, of attention that is not fused") {
@@ -231,10 +233,10 @@ TEST_CASE("scaling and masks apart move numbers of the scores' own width, of att
     const double scores = 2.0 * static_cast<double>(std::max<std::int64_t>(unfused_heads, 1)) * 256 * 256;
     return std::pair(m.forward / scores, m.backward / scores);
   };
-  CHECK(moved(4, {.forward = 2, .backward = 5}).first == doctest::Approx(2 * 2));
-  CHECK(moved(4, {.forward = 2, .backward = 5}).second == doctest::Approx(5 * 2));
-  CHECK(moved(4, {.forward = 2, .backward = 5, .masked = 4}).first == doctest::Approx(6 * 2));  // causal
-  CHECK(moved(0, {.forward = 2, .backward = 5}) == std::pair(0.0, 0.0));                        // fused
+  CHECK(moved(4, {.forward = 2, .backward = 5}).first == test::about(2 * 2));
+  CHECK(moved(4, {.forward = 2, .backward = 5}).second == test::about(5 * 2));
+  CHECK(moved(4, {.forward = 2, .backward = 5, .masked = 4}).first == test::about(6 * 2));  // causal
+  CHECK(moved(0, {.forward = 2, .backward = 5}) == std::pair(0.0, 0.0));                    // fused
 }
 
 TEST_CASE("copies around a unit move their bytes for each parameter that a node reads") {
@@ -251,7 +253,7 @@ TEST_CASE("copies around a unit move their bytes for each parameter that a node 
   }
   CHECK(parameters >
         3 * kBehaviourWidth * kBehaviourInner + 4 * kBehaviourWidth * kBehaviourWidth);  // three of the MLP, four of attention, norms
-  CHECK(gathered == doctest::Approx(6 * parameters));
+  CHECK(gathered == test::about(6 * parameters));
 }
 
 TEST_CASE("hosts launch the products of experts one by one, and both projections of a gated unit together") {
@@ -274,12 +276,36 @@ TEST_CASE("hosts launch the products of experts one by one, and both projections
       return sum.value();
     };
     const double held = 4.0 / expert;
-    CHECK(host(slow) - host(plain) == doctest::Approx(3 * 3 * held * 10e-6));  // gate, up and down, three passes
-    CHECK(host(joint) == doctest::Approx(host(slow) * 2 / 3));
+    CHECK(host(slow) - host(plain) == test::about(3 * 3 * held * 10e-6));  // gate, up and down, three passes
+    CHECK(host(joint) == test::about(host(slow) * 2 / 3));
   }
 }
 
-TEST_CASE("hosts launch the further kernels of unfused attention at a cost of their own") {
+TEST_CASE("hosts bring counts and splits of tokens to each dispatch and combine, unless the router is in a graph that has them") {
+  const topology::Cluster cluster = test::dgx_a100(1, 4);
+  pcg::Plan plan = behaviour_plan({.experts = 4, .grid = {.data = 4, .expert = 2}}, cluster);
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  const auto host = [&](double exchange_s) {
+    profiles::FrameworkProfile framework;
+    framework.host.exchange = base::Seconds(exchange_s);
+    sim::CostTable prices(plan, data.flow, cluster, framework);
+    base::Seconds sum(0);
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      const pcg::PcgNode& node = plan.pcg.nodes()[n];
+      if (!node.computes()) continue;
+      const bool exchanges =
+          std::holds_alternative<pcg::MoeDispatch>(*node.operation()) || std::holds_alternative<pcg::MoeCombine>(*node.operation());
+      if (exchanges) sum += prices.forward(n).on_type[0].host + prices.input_gradient(n).on_type[0].host;
+    }
+    return sum.value();
+  };
+  CHECK(host(7e-6) - host(0) == test::about(2 * 2 * 7e-6));  // dispatch and combine, two passes
+  plan.graphed.router = true;
+  CHECK(host(0) > 0);  // it launches their kernels as before
+  CHECK(host(7e-6) == test::about(host(0)));
+}
+
+TEST_CASE("hosts launch the further kernels of unfused attention at a price of their own") {
   // Forward scores, softmax and values; backward two products, the softmax and two products.
   const topology::Cluster cluster = test::dgx_a100(1, 1);
   const auto host = [&](std::int64_t unfused_heads, base::Seconds attention_kernel) {
@@ -295,7 +321,7 @@ TEST_CASE("hosts launch the further kernels of unfused attention at a cost of th
         sum += costs.forward(n).on_type[0].host + costs.input_gradient(n).on_type[0].host;
     return sum.value();
   };
-  CHECK(host(4, base::Seconds(0)) - host(4, base::Seconds(10e-6)) == doctest::Approx((2 + 4) * 90e-6));
+  CHECK(host(4, base::Seconds(0)) - host(4, base::Seconds(10e-6)) == test::about((2 + 4) * 90e-6));
   CHECK(host(0, base::Seconds(0)) == host(0, base::Seconds(10e-6)));
 }
 
@@ -325,6 +351,36 @@ TEST_CASE("hosts wait at each activation of experts with biases, when it is comp
   }
 }
 
+// 2 bytes of the new gradient are read, and a sum of 2 or 4 is read and written.
+TEST_CASE("gradients that no product adds up are added to the buffer by a kernel of each weight, 6 or 10 bytes a parameter") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  pcg::Plan plan = behaviour_plan({}, cluster);
+  plan.training.precision = pcg::Precision::bf16;
+  const sim::Dataflow data = sim::dataflow_of(plan);
+  double parameters = 0;
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
+    if (plan.pcg.nodes()[n].is_trained()) parameters += static_cast<double>(plan.pcg.whole_outputs(pcg::NodeId(n))[0].elements());
+  REQUIRE(parameters > 1e6);
+  const auto moved = [&](const profiles::FrameworkProfile& framework) {
+    double bytes = 0, flops = 0;
+    for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+      if (!plan.pcg.nodes()[n].computes()) continue;
+      for (const pcg::Kernel& k : sim::gradient_buffer_kernels(plan, data.flow, framework, n)) {
+        bytes += k.bytes.value();
+        flops += k.flops.value();
+      }
+    }
+    return std::pair(bytes / parameters, flops / parameters);
+  };
+  profiles::FrameworkProfile half, full, fused;
+  full.fp32_gradients = true;
+  fused.fused_gradient_accumulation = true;
+  CHECK(moved(half).first == test::about(2 + 2 * 2));
+  CHECK(moved(half).second == test::about(1));
+  CHECK(moved(full).first == test::about(2 + 2 * 4));
+  CHECK(moved(fused).first == 0);
+}
+
 // Of h x f weights: in bf16 the product's own output is 2 bytes an element; a buffer of gradients in fp32 is read and written instead, 8.
 TEST_CASE("a weight gradient that is added to a buffer takes as long as that is read and written on top") {
   const topology::Cluster cluster = test::dgx_a100(1, 1);
@@ -346,6 +402,6 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
   in_full.fp32_gradients = true;
   const double weights = 2 * kBehaviourWidth * kBehaviourInner;  // two products
   const double bandwidth = profiles::device_profile("a100-sxm-80gb").memory_bandwidth.value();
-  CHECK(seconds(in_half) - seconds(apart) == doctest::Approx((4 - 2) * weights / bandwidth));
-  CHECK(seconds(in_full) - seconds(apart) == doctest::Approx((8 - 2) * weights / bandwidth));
+  CHECK(seconds(in_half) - seconds(apart) == test::about((4 - 2) * weights / bandwidth));
+  CHECK(seconds(in_full) - seconds(apart) == test::about((8 - 2) * weights / bandwidth));
 }

@@ -9,6 +9,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -61,36 +62,35 @@ const double kNormsApart = 2 * (6 - 2) * kGatedTokens * kH;
 TEST_CASE("a fused gated unit keeps three inner tensors, one of two kernels four") {
   for (const pcg::Unary::Kind kind : {pcg::Unary::Kind::silu, pcg::Unary::Kind::gelu})
     for (const pcg::Framework fused : {pcg::Framework::megatron, pcg::Framework::generic}) {
-      CHECK(layer_bytes({.framework = fused, .activation = kind}) == doctest::Approx(kGatedTokens * (16 * kH + 6 * kF)));
-      CHECK(layer_bytes({.framework = pcg::Framework::pytorch, .activation = kind}) == doctest::Approx(kGatedTokens * (24 * kH + 8 * kF)));
+      CHECK(layer_bytes({.framework = fused, .activation = kind}) == test::about(kGatedTokens * (16 * kH + 6 * kF)));
+      CHECK(layer_bytes({.framework = pcg::Framework::pytorch, .activation = kind}) == test::about(kGatedTokens * (24 * kH + 8 * kF)));
     }
 }
 
 TEST_CASE("tensor parallelism divides the inner tensors of a gated unit") {
   // 2 h of each norm and of each input of a product is whole on every rank: 8 h; attention's inside and the inner tensors are cut.
-  for (const int t : {2, 4})
-    CHECK(layer_bytes({.grid = {.tensor = t}}) == doctest::Approx(kGatedTokens * (8 * kH + (8 * kH + 6 * kF) / t)));
+  for (const int t : {2, 4}) CHECK(layer_bytes({.grid = {.tensor = t}}) == test::about(kGatedTokens * (8 * kH + (8 * kH + 6 * kF) / t)));
 }
 
 TEST_CASE("a plain unit keeps two inner tensors under every framework") {
   // up gives 2 f; its activation, which down reads, 2 f.
   for (const pcg::Framework f : {pcg::Framework::megatron, pcg::Framework::pytorch})
     CHECK(layer_bytes({.framework = f, .gated = false, .activation = pcg::Unary::Kind::gelu}) ==
-          doctest::Approx(kGatedTokens * (16 * kH + 4 * kF) + (f == pcg::Framework::pytorch ? kNormsApart : 0)));
+          test::about(kGatedTokens * (16 * kH + 4 * kF) + (f == pcg::Framework::pytorch ? kNormsApart : 0)));
 }
 
 TEST_CASE("sigmoid has its derivative from what it gives: a fused unit keeps its input instead, no less") {
   const GatedCase fused{.activation = pcg::Unary::Kind::sigmoid};
   GatedCase apart = fused;
   apart.framework = pcg::Framework::pytorch;
-  CHECK(layer_bytes(fused) + kNormsApart == doctest::Approx(layer_bytes(apart)));
+  CHECK(layer_bytes(fused) + kNormsApart == test::about(layer_bytes(apart)));
 }
 
 TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens less") {
   const GatedCase fused{.experts = 4};
   GatedCase apart = fused;
   apart.framework = pcg::Framework::pytorch;
-  CHECK(layer_bytes(apart) - layer_bytes(fused) == doctest::Approx(2 * kGatedTokens * 2 * kF + kNormsApart));  // top 2: two tokens for each
+  CHECK(layer_bytes(apart) - layer_bytes(fused) == test::about(2 * kGatedTokens * 2 * kF + kNormsApart));  // top 2: two tokens for each
 }
 
 // With k of the heads for keys and values, attention reads 2 h (1 + 2 k) and a layer keeps (12 + 4 k) h + 6 f, which sequence parallelism
@@ -100,5 +100,5 @@ TEST_CASE("experts' gated units are fused, too: one inner tensor of top-k tokens
 TEST_CASE("grouped queries and sequence parallelism: a layer of Llama-3") {
   for (const int t : {1, 2, 4})
     CHECK(layer_bytes({.kv_heads = 4, .grid = {.tensor = t, .sequence_parallel = t > 1}}) ==
-          doctest::Approx(kGatedTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
+          test::about(kGatedTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
 }

@@ -11,6 +11,7 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -61,13 +62,13 @@ double bytes_of_kernels(const pcg::Plan& plan, const profiles::FrameworkProfile&
 TEST_CASE("tensor parallelism adds up what a Mamba layer gives, and the gradient of what it reads") {
   const double sums = 2 * kMambaTokens * kMambaHidden;
   for (const int t : {2, 4})  // each of t devices sends 2 (t - 1) / t of the tensor, forward and backward
-    CHECK(bytes_of_mamba({.tensor = t}, "all_reduce") == doctest::Approx(2 * 2 * (t - 1) * sums));
+    CHECK(bytes_of_mamba({.tensor = t}, "all_reduce") == test::about(2 * 2 * (t - 1) * sums));
 }
 
 TEST_CASE("ranks of context exchange positions for heads around the scan") {
   for (const int c : {2, 4})
     CHECK(bytes_of_mamba({.context = c}, "all_to_all") ==
-          doctest::Approx(2 * 2 * kMambaTokens * (kMambaProjection + kMambaInner) * (c - 1) / c));
+          test::about(2 * 2 * kMambaTokens * (kMambaProjection + kMambaInner) * (c - 1) / c));
   CHECK(bytes_of_mamba({.context = 2}, "all_gather") == 0);
 }
 
@@ -90,9 +91,8 @@ TEST_CASE("a Mamba layer keeps 2 h + w + 3 d numbers a token") {
     const auto cluster = test::dgx_a100(1, tensor);
     return test::kept_bytes(test::megatron(mamba(layers), test::megatron_training(4), {.tensor = tensor}, cluster), cluster);
   };
-  CHECK((kept(4, 1) - kept(2, 1)) / 2 == doctest::Approx(2 * kMambaTokens * (2 * kMambaHidden + kMambaProjection + 3 * kMambaInner)));
-  CHECK((kept(4, 2) - kept(2, 2)) / 2 ==
-        doctest::Approx(2 * kMambaTokens * (2 * kMambaHidden + (kMambaProjection + 3 * kMambaInner) / 2.0)));
+  CHECK((kept(4, 1) - kept(2, 1)) / 2 == test::about(2 * kMambaTokens * (2 * kMambaHidden + kMambaProjection + 3 * kMambaInner)));
+  CHECK((kept(4, 2) - kept(2, 2)) / 2 == test::about(2 * kMambaTokens * (2 * kMambaHidden + (kMambaProjection + 3 * kMambaInner) / 2.0)));
 }
 
 TEST_CASE("activations that lie position by position are put in order where a device has several samples") {
@@ -102,6 +102,6 @@ TEST_CASE("activations that lie position by position are put in order where a de
   for (const std::int64_t samples : {1, 4}) {
     const pcg::Plan plan = test::megatron(mamba(1, samples), test::megatron_training(samples), {.data = 1}, cluster);
     const double copies = bytes_of_kernels(plan, by_position) - bytes_of_kernels(plan, by_sample);
-    CHECK(copies == doctest::Approx(samples == 1 ? 0 : 2 * 2 * 2 * kMambaTokens * (kMambaProjection + kMambaInner)));
+    CHECK(copies == test::about(samples == 1 ? 0 : 2 * 2 * 2 * kMambaTokens * (kMambaProjection + kMambaInner)));
   }
 }

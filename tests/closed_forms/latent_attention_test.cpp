@@ -10,6 +10,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -65,8 +66,8 @@ double weights(int tensor) {
 TEST_CASE("tensor parallelism divides the heads of latent attention, not its down-projections") {
   for (const int t : {1, 2, 4}) {
     const LayerBytes layer = layer_of({.tensor = t});
-    CHECK(layer.weights == doctest::Approx(weights(t)));
-    CHECK(layer.activations == doctest::Approx(2 * kPositions * (4 * kLatentHidden + 2 * kRanks + kInner / t)));
+    CHECK(layer.weights == test::about(weights(t)));
+    CHECK(layer.activations == test::about(2 * kPositions * (4 * kLatentHidden + 2 * kRanks + kInner / t)));
   }
 }
 
@@ -74,8 +75,8 @@ TEST_CASE("sequence parallelism divides the ranks of latent attention, too, and 
   for (const int t : {2, 4}) {
     const double divided = 2 * kPositions * (4 * kLatentHidden + 2 * kRanks + kInner) / t;
     const LayerBytes sequence = layer_of({.tensor = t, .sequence_parallel = true});
-    CHECK(sequence.weights == doctest::Approx(weights(t)));
-    CHECK(sequence.activations == doctest::Approx(divided));
-    CHECK(layer_of({.context = t}).activations == doctest::Approx(divided));
+    CHECK(sequence.weights == test::about(weights(t)));
+    CHECK(sequence.activations == test::about(divided));
+    CHECK(layer_of({.context = t}).activations == test::about(divided));
   }
 }

@@ -12,6 +12,7 @@
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -67,7 +68,7 @@ double kept_more(const pcg::models::TransformerConfig& config, const profiles::M
 
 TEST_CASE("autograd gets one placeholder for all weights of a shape") {
   CHECK(fixed_bytes({.gradient_placeholders = true}) ==
-        doctest::Approx(2 * (12 * kLibraryWidth * kLibraryWidth + kLibraryEntries * kLibraryWidth)));
+        test::about(2 * (12 * kLibraryWidth * kLibraryWidth + kLibraryEntries * kLibraryWidth)));
   CHECK(fixed_bytes({}) == 0);
 }
 
@@ -78,15 +79,15 @@ TEST_CASE("both halves of a gated unit are one weight, and each expert has its o
     return memory_with(plan, cluster, with_behaviour({.gradient_placeholders = true})).fixed.value();
   };
   const double dense = 2 * (4 * kLibraryWidth * kLibraryWidth + 3 * kLibraryWidth * 1024 + 2048 * kLibraryWidth);
-  CHECK(placeholders(false) == doctest::Approx(dense));
-  CHECK(placeholders(true) == doctest::Approx(dense + 2 * 8 * kLibraryWidth));  // the router's
+  CHECK(placeholders(false) == test::about(dense));
+  CHECK(placeholders(true) == test::about(dense + 2 * 8 * kLibraryWidth));  // the router's
 }
 
 TEST_CASE("workspaces are as large as the device asks, or as the framework says") {
-  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}) == doctest::Approx(3 * 4 * kLibraryMiB));
-  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}, one_h100()) == doctest::Approx(3 * 32 * kLibraryMiB));
+  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}) == test::about(3 * 4 * kLibraryMiB));
+  CHECK(fixed_bytes({.product_workspaces = 2, .library_workspaces = 1}, one_h100()) == test::about(3 * 32 * kLibraryMiB));
   CHECK(fixed_bytes({.product_workspaces = 2, .product_workspace = base::Bytes(32 * kLibraryMiB), .library_workspaces = 1}) ==
-        doctest::Approx((2 * 32 + 4) * kLibraryMiB));
+        test::about((2 * 32 + 4) * kLibraryMiB));
   CHECK(fixed_bytes({.expert_workspaces = 4}) == 0);  // the model has no experts
 }
 
@@ -102,8 +103,8 @@ TEST_CASE("HybridEP has room for the tokens of all ranks at once") {
                                           test::megatron_training(nodes * gpus), grid, cluster);
     return memory_with(plan, cluster, with_behaviour({})).fixed.value();
   };
-  CHECK(buffer(1, 4, 4, pcg::Dispatch::hybridep) == doctest::Approx(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
-  CHECK(buffer(2, 4, 8, pcg::Dispatch::hybridep) == doctest::Approx(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
+  CHECK(buffer(1, 4, 4, pcg::Dispatch::hybridep) == test::about(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
+  CHECK(buffer(2, 4, 8, pcg::Dispatch::hybridep) == test::about(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
   CHECK(buffer(1, 4, 4, pcg::Dispatch::deepep) == 0);
   CHECK(buffer(1, 4, 1, pcg::Dispatch::hybridep) == 0);
 }
@@ -113,20 +114,27 @@ TEST_CASE("the loss keeps what the framework says, and needs what it says for a 
   const auto memory = [&](double kept, double passing) {
     return memory_with(kLibraryPlan, cluster, with_behaviour({.loss_kept = base::Bytes(kept), .loss_temporaries = base::Bytes(passing)}));
   };
-  CHECK(memory(4, 2).saved[0].value() - memory(2, 2).saved[0].value() == doctest::Approx(2 * kLibraryTokens * kLibraryEntries));
+  CHECK(memory(4, 2).saved[0].value() - memory(2, 2).saved[0].value() == test::about(2 * kLibraryTokens * kLibraryEntries));
+  // And no more than that: as a model has more entries, each adds a logit for each token, of which nothing else keeps anything.
+  const auto kept_of = [&](std::int64_t entries, double bytes) {
+    test::Shape shape;
+    shape.vocabulary = entries;
+    return memory_with(test::megatron(shape, {}, cluster), cluster, with_behaviour({.loss_kept = base::Bytes(bytes)})).saved[0].value();
+  };
+  for (const double bytes : {2.0, 4.0, 6.0})
+    CHECK(kept_of(4096, bytes) - kept_of(1024, bytes) == test::about(bytes * kLibraryTokens * 3072));
   // So much that nothing else is larger.
-  CHECK(memory(4, 200).transient[0].value() - memory(4, 100).transient[0].value() ==
-        doctest::Approx(100 * kLibraryTokens * kLibraryEntries));
+  CHECK(memory(4, 200).transient[0].value() - memory(4, 100).transient[0].value() == test::about(100 * kLibraryTokens * kLibraryEntries));
 }
 
 TEST_CASE("an output of attention that is laid out anew is kept twice") {
   const double more = kept_more(config_of(false, false), {.copied_attention_output = {"a100"}});
-  CHECK(more == doctest::Approx(2 * 2 * kLibraryTokens * kLibraryWidth));  // two layers
+  CHECK(more == test::about(2 * 2 * kLibraryTokens * kLibraryWidth));  // two layers
   CHECK(kept_more(config_of(false, false), {.copied_attention_output = {"h100"}}) == 0);
 }
 
 TEST_CASE("activations of experts are kept before and after they are weighed, unless a gated unit weighs them in passing") {
-  CHECK(kept_more(config_of(true, false), {.weighed_activations = true}) == doctest::Approx(2 * 2 * 2 * kLibraryTokens * 1024));
+  CHECK(kept_more(config_of(true, false), {.weighed_activations = true}) == test::about(2 * 2 * 2 * kLibraryTokens * 1024));
   CHECK(kept_more(config_of(true, true), {.weighed_activations = true}) == 0);
 }
 
@@ -135,7 +143,7 @@ TEST_CASE("an RMS norm in pieces keeps what these made in place of what came in"
   CHECK(kept_more(c, {.rms_norm = base::Bytes(6)}) == 0);  // norms with a mean
   c.rms_norm = true;
   const auto norms = static_cast<double>(2 * c.layers + 1);
-  CHECK(kept_more(c, {.rms_norm = base::Bytes(6)}) == doctest::Approx((6 - 2) * norms * kLibraryTokens * kLibraryWidth));
+  CHECK(kept_more(c, {.rms_norm = base::Bytes(6)}) == test::about((6 - 2) * norms * kLibraryTokens * kLibraryWidth));
 }
 
 TEST_CASE("the peak is that of the passes or that of the update, whichever is larger") {
@@ -144,9 +152,8 @@ TEST_CASE("the peak is that of the passes or that of the update, whichever is la
   std::vector<sim::DeviceMemory> update = passes;
   update[0].update = base::Bytes(1e10);
   const auto use = [&](const std::vector<sim::DeviceMemory>& m) { return sim::peak_memory(kLibraryPlan, m, cluster); };
-  CHECK((use(update).peak - use(passes).peak).value() ==
-        doctest::Approx(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
-  CHECK((use(update).optimizer - use(passes).optimizer).value() == doctest::Approx(1e10));
+  CHECK((use(update).peak - use(passes).peak).value() == test::about(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
+  CHECK((use(update).optimizer - use(passes).optimizer).value() == test::about(1e10));
   CHECK(use(update).activations == base::Bytes(0));
 }
 
@@ -160,6 +167,6 @@ TEST_CASE("what the loss needs for a moment is gone when layers are computed aga
   const auto transient = [&](const search::GridConfig& c) {
     return memory_with(test::megatron(shape, c, cluster), cluster, with_behaviour({})).transient.at(0).value();
   };
-  CHECK(transient(full) == doctest::Approx(transient({})));
+  CHECK(transient(full) == test::about(transient({})));
   CHECK(transient({}) >= 2 * kLibraryTokens * 16384);
 }

@@ -13,6 +13,7 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -64,9 +65,9 @@ TEST_CASE("adapters of rank r on qkv train 4 h r parameters of a layer") {
   const double tokens = 8 * kLoraTokens,
                frozen =
                    2 * (kLoraLayers * (4 * kLoraHidden * kLoraHidden + 2 * kLoraHidden * kLoraWide) + kLoraHidden * kLoraWords) * tokens;
-  CHECK(model.iteration_flops().value() == doctest::Approx(3 * model.forward_flops().value() - frozen));
-  CHECK(before.iteration_flops().value() == doctest::Approx(3 * before.forward_flops().value()));
-  CHECK(model.forward_flops().value() - before.forward_flops().value() == doctest::Approx(2 * kLoraTrained * tokens));
+  CHECK(model.iteration_flops().value() == test::about(3 * model.forward_flops().value() - frozen));
+  CHECK(before.iteration_flops().value() == test::about(3 * before.forward_flops().value()));
+  CHECK(model.forward_flops().value() - before.forward_flops().value() == test::about(2 * kLoraTrained * tokens));
 }
 
 TEST_CASE("only linear layers inside of layers are adapted, and activations that are fused are left alone") {
@@ -81,18 +82,18 @@ TEST_CASE("gradients of adapters alone are added up, and their moments alone are
   data.zero = 0;
   const sim::SimulationResult r = lora_simulated(with_lora(), data);
   // A ring sends 2 (n-1) times the bytes of the gradients, summed over its n members.
-  CHECK(r.bytes.by_collective.at("all_reduce").value() == doctest::Approx(2 * 7 * 2 * kLoraTrained));
+  CHECK(r.bytes.by_collective.at("all_reduce").value() == test::about(2 * 7 * 2 * kLoraTrained));
   const auto memory = [&](const pcg::Graph& model, int zero) {
     search::GridConfig g = data;
     g.zero = zero;
     return of_lora_plan(model, g, [](const pcg::Plan& plan, const topology::Cluster& cluster) { return sim::memory_of(plan, cluster); });
   };
   const double weights = 2 * static_cast<double>(with_lora().parameters());
-  CHECK(memory(with_lora(), 0).weights.value() == doctest::Approx(weights));
-  CHECK(memory(with_lora(), 0).gradients.value() == doctest::Approx(2 * kLoraTrained));
-  CHECK(memory(with_lora(), 0).optimizer.value() == doctest::Approx(12 * kLoraTrained));
-  CHECK(memory(with_lora(), 1).optimizer.value() == doctest::Approx(12 * kLoraTrained / 8));
-  CHECK(memory(with_lora(), 3).weights.value() == doctest::Approx(weights / 8));
+  CHECK(memory(with_lora(), 0).weights.value() == test::about(weights));
+  CHECK(memory(with_lora(), 0).gradients.value() == test::about(2 * kLoraTrained));
+  CHECK(memory(with_lora(), 0).optimizer.value() == test::about(12 * kLoraTrained));
+  CHECK(memory(with_lora(), 1).optimizer.value() == test::about(12 * kLoraTrained / 8));
+  CHECK(memory(with_lora(), 3).weights.value() == test::about(weights / 8));
 }
 
 TEST_CASE("frozen products keep nothing for gradients of weights") {
@@ -108,7 +109,7 @@ TEST_CASE("frozen products keep nothing for gradients of weights") {
   };
   // The adapters keep what lies between their two products. The head keeps its input no more, and the first layer's norm has no gradient.
   const double each = 2 * kLoraTokens, more = kLoraLayers * kLoraRank, less = kLoraLayers * (kLoraHidden + kLoraWide) + 2 * kLoraHidden;
-  CHECK(kept(without_lora()) - kept(with_lora()) == doctest::Approx(each * (less - more)).epsilon(0.01));
+  CHECK(kept(without_lora()) - kept(with_lora()) == test::about(each * (less - more), 0.01));
 }
 
 TEST_CASE("gathers of frozen weights go on, and nothing of them is reduced") {
@@ -118,10 +119,10 @@ TEST_CASE("gathers of frozen weights go on, and nothing of them is reduced") {
   const auto bytes = [&](const pcg::Graph& model, const char* kind) {
     return lora_simulated(model, shards).bytes.by_collective[kind].value();
   };
-  CHECK(bytes(with_lora(), "reduce_scatter") == doctest::Approx(7 * 2 * kLoraTrained));
+  CHECK(bytes(with_lora(), "reduce_scatter") == test::about(7 * 2 * kLoraTrained));
   // Once for either pass, but for the embedding of words and positions, which has no gradient.
   CHECK(bytes(without_lora(), "all_gather") + 7 * 2 * (2 * kLoraTrained - (kLoraWords + kLoraTokens) * kLoraHidden) ==
-        doctest::Approx(bytes(with_lora(), "all_gather")).epsilon(1e-3));
+        test::about(bytes(with_lora(), "all_gather"), 1e-3));
 }
 
 TEST_CASE("tensor parallelism cuts an adapter's second product with the layer beside it") {
@@ -136,7 +137,7 @@ TEST_CASE("tensor parallelism cuts an adapter's second product with the layer be
     }
     const sim::Oracle oracle(cluster);
     const double seconds = sim::simulate_plan(plan, cluster).iteration_time.value();
-    CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == doctest::Approx(seconds).epsilon(0.03));
+    CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == test::about(seconds, 0.03));
     return 0;
   });
 }
@@ -149,8 +150,8 @@ TEST_CASE("shards in fp32 are those of trained weights alone") {
   const auto states = of_lora_plan(model, {.zero = 3}, [&](const pcg::Plan& plan, const topology::Cluster&) {
     return sim::model_states(plan, sim::dataflow_of(plan), framework, 3).at(0);
   });
-  CHECK(states.weights.value() == doctest::Approx((2 * static_cast<double>(model.frozen_parameters()) + 4 * kLoraTrained) / 8));
-  CHECK(states.gradients.value() == doctest::Approx(4 * kLoraTrained / 8));
-  CHECK(states.optimizer.value() == doctest::Approx(8 * kLoraTrained / 8));
+  CHECK(states.weights.value() == test::about((2 * static_cast<double>(model.frozen_parameters()) + 4 * kLoraTrained) / 8));
+  CHECK(states.gradients.value() == test::about(4 * kLoraTrained / 8));
+  CHECK(states.optimizer.value() == test::about(8 * kLoraTrained / 8));
   CHECK(states.lazy_gradients == states.gradients);
 }

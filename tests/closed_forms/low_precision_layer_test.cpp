@@ -12,6 +12,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/kernel_time.hpp"
 #include "sim/kernels/node_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -80,12 +81,12 @@ TEST_CASE("a layer's products in low precision take what they were measured to t
     CAPTURE(pcg::to_text(row.precision));
     CAPTURE(static_cast<int>(row.recipe));
     // Products and casts over bf16; of the H200, whose card is not the one of the profile, no closer.
-    CHECK(low.both() / half.both() == doctest::Approx(row.measured_ms / measured_half).epsilon(0.16));
+    CHECK(low.both() / half.both() == test::about(row.measured_ms / measured_half, 0.16));
     if (row.measured_products_ms == 0) continue;
-    CHECK(low.products / half.both() == doctest::Approx(row.measured_products_ms / measured_half).epsilon(0.16));
+    CHECK(low.products / half.both() == test::about(row.measured_products_ms / measured_half, 0.16));
     // Casts over products: a card that is held back multiplies slower, and casts as fast.
     const double tolerance = row.gpu[0] == 'b' ? 0.12 : 0.4;
-    CHECK(low.casts / low.products == doctest::Approx(row.measured_ms / row.measured_products_ms - 1).epsilon(tolerance));
+    CHECK(low.casts / low.products == test::about(row.measured_ms / row.measured_products_ms - 1, tolerance));
   }
 }
 
@@ -103,6 +104,6 @@ TEST_CASE("large squares in fp4 against a long run on GB200") {
                   .tensor_cores = true};
     const auto time = profiles::kernel_time(profiles::device_profile("gb200-186gb"), k, pcg::Precision::nvfp4);
     CHECK(time.basis == profiles::Basis::extrapolated);
-    CHECK(k.flops.value() / time.time.value() == doctest::Approx(rate).epsilon(0.17));
+    CHECK(k.flops.value() / time.time.value() == test::about(rate, 0.17));
   }
 }

@@ -12,6 +12,8 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -108,11 +110,11 @@ TEST_CASE("what products read is kept in the bytes of the recipe") {
     return (kept_by_layer(in_precision(pcg::Precision::bf16), preset) - kept_by_layer(low, preset)) / (kInHalf * kSampleTokens);
   };
   const auto closed_form = [](double x) { return 6 * (2 - x) - x; };
-  CHECK(saved(in_precision(pcg::Precision::fp8), "dgx-h100") == doctest::Approx(closed_form(1)));
-  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current), "dgx-h100") == doctest::Approx(closed_form(1)));
-  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise), "dgx-h100") == doctest::Approx(closed_form(1 + 4.0 / 128)));
-  CHECK(saved(in_precision(pcg::Precision::mxfp8), "dgx-b200") == doctest::Approx(closed_form(1 + 1.0 / 32)));
-  CHECK(saved(in_precision(pcg::Precision::nvfp4), "dgx-b200") == doctest::Approx(closed_form(0.5 + 1.0 / 16)));
+  CHECK(saved(in_precision(pcg::Precision::fp8), "dgx-h100") == test::about(closed_form(1)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current), "dgx-h100") == test::about(closed_form(1)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise), "dgx-h100") == test::about(closed_form(1 + 4.0 / 128)));
+  CHECK(saved(in_precision(pcg::Precision::mxfp8), "dgx-b200") == test::about(closed_form(1 + 1.0 / 32)));
+  CHECK(saved(in_precision(pcg::Precision::nvfp4), "dgx-b200") == test::about(closed_form(0.5 + 1.0 / 16)));
 }
 
 TEST_CASE("delayed scaling casts what no other kernel does, on Hopper with a transposed copy") {
@@ -123,34 +125,34 @@ TEST_CASE("delayed scaling casts what no other kernel does, on Hopper with a tra
                     backward = backward_bytes(in_precision(pcg::Precision::fp8), hopper),
                     half = forward_bytes(in_precision(pcg::Precision::bf16));
     const double columns = hopper ? 1 : 0;
-    CHECK(forward.at("cast of an input") == doctest::Approx(2 + 1 + columns));
-    CHECK(backward.at("cast of a gradient") == doctest::Approx(5 * (2 + 1 + columns)));
+    CHECK(forward.at("cast of an input") == test::about(2 + 1 + columns));
+    CHECK(backward.at("cast of a gradient") == test::about(5 * (2 + 1 + columns)));
     CHECK_FALSE(says(forward, "amax of an input"));
     CHECK_FALSE(says(backward, "amax of a gradient"));
     // Two norms of h and a gelu of 4 h write fp8 in place of bf16.
-    CHECK(forward.at("layer_norm.forward") - half.at("layer_norm.forward") == doctest::Approx(2 * (1 + columns - 2)));
-    CHECK(forward.at("unary.forward") - half.at("unary.forward") == doctest::Approx(4 * (1 + columns - 2)));
+    CHECK(forward.at("layer_norm.forward") - half.at("layer_norm.forward") == test::about(2 * (1 + columns - 2)));
+    CHECK(forward.at("unary.forward") - half.at("unary.forward") == test::about(4 * (1 + columns - 2)));
   }
 }
 
 TEST_CASE("current scaling casts all, after passes for what no other kernel has found the largest value of") {
   const auto training = in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current);
   const PassBytes forward = forward_bytes(training), backward = backward_bytes(training);
-  CHECK(forward.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * 3));
-  CHECK(forward.at("amax of an input") == doctest::Approx(1 * 2));  // attention's
-  CHECK(backward.at("cast of a gradient") == doctest::Approx((3 + 1 + 4 + 1) * 3));
-  CHECK(backward.at("amax of a gradient") == doctest::Approx((3 + 1 + 1) * 2));
+  CHECK(forward.at("cast of an input") == test::about((1 + 1 + 1 + 4) * 3));
+  CHECK(forward.at("amax of an input") == test::about(1 * 2));  // attention's
+  CHECK(backward.at("cast of a gradient") == test::about((3 + 1 + 4 + 1) * 3));
+  CHECK(backward.at("amax of a gradient") == test::about((3 + 1 + 1) * 2));
 }
 
 TEST_CASE("scales of blocks make rows and columns of one read") {
   const PassBytes blocks = forward_bytes(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise)),
                   mx = forward_bytes(in_precision(pcg::Precision::mxfp8)), four = forward_bytes(in_precision(pcg::Precision::nvfp4));
-  CHECK(blocks.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * (2 + 2 * (1 + 4.0 / 128))));
+  CHECK(blocks.at("cast of an input") == test::about((1 + 1 + 1 + 4) * (2 + 2 * (1 + 4.0 / 128))));
   CHECK_FALSE(says(blocks, "amax of an input"));
-  CHECK(mx.at("cast of an input") == doctest::Approx((1 + 1 + 1) * (2 + 2 * (1 + 1.0 / 32))));  // gelu casts for down
-  CHECK(mx.at("scales of an input") == doctest::Approx((1 + 1 + 1 + 4) * 2 * 2 / 32.0));
-  CHECK(four.at("cast of an input") == doctest::Approx((1 + 1 + 1 + 4) * (2 + 2 * (0.5 + 1.0 / 16))));
-  CHECK(four.at("amax of an input") == doctest::Approx((1 + 1 + 1 + 4) * 2));
+  CHECK(mx.at("cast of an input") == test::about((1 + 1 + 1) * (2 + 2 * (1 + 1.0 / 32))));  // gelu casts for down
+  CHECK(mx.at("scales of an input") == test::about((1 + 1 + 1 + 4) * 2 * 2 / 32.0));
+  CHECK(four.at("cast of an input") == test::about((1 + 1 + 1 + 4) * (2 + 2 * (0.5 + 1.0 / 16))));
+  CHECK(four.at("amax of an input") == test::about((1 + 1 + 1 + 4) * 2));
 }
 
 TEST_CASE("products read operands in their own bytes and write bf16") {
@@ -158,8 +160,8 @@ TEST_CASE("products read operands in their own bytes and write bf16") {
   const double weights = 12 * kInHalf / kSampleTokens, read = 1 + 1 + 1 + 4, written = 3 + 1 + 4 + 1;
   const auto products = [](const pcg::TrainingConfig& t) { return forward_bytes(t).at("linear.forward"); };
   const double half = products(in_precision(pcg::Precision::bf16));
-  CHECK(half - products(in_precision(pcg::Precision::fp8)) == doctest::Approx(weights + read));
-  CHECK(half - products(in_precision(pcg::Precision::nvfp4)) == doctest::Approx((2 - 0.5625) * (weights + read)));
+  CHECK(half - products(in_precision(pcg::Precision::fp8)) == test::about(weights + read));
+  CHECK(half - products(in_precision(pcg::Precision::nvfp4)) == test::about((2 - 0.5625) * (weights + read)));
   CHECK(products(in_precision(pcg::Precision::fp8)) > 2 * written);
 }
 
@@ -169,8 +171,8 @@ TEST_CASE("what is gathered for products is cast before, sums are added up in bf
                                         {in_precision(pcg::Precision::mxfp8), (1 + 1.0 / 32) / 2},
                                         {in_precision(pcg::Precision::nvfp4), 0.5625 / 2}}) {
     const auto low = moved_by_layers(training);
-    CHECK(low.at("all_gather") == doctest::Approx(share * half.at("all_gather")));
-    CHECK(low.at("reduce_scatter") == doctest::Approx(half.at("reduce_scatter")));
+    CHECK(low.at("all_gather") == test::about(share * half.at("all_gather")));
+    CHECK(low.at("reduce_scatter") == test::about(half.at("reduce_scatter")));
   }
 }
 
@@ -235,8 +237,8 @@ TEST_CASE("attention in fp8 has its window in the forward pass, and the whole tr
     return (backward ? sim::input_gradient_kernels(shape, training, {}) : sim::forward_kernels(shape, training, {})).back().flops.value();
   };
   for (const bool fp8_attention : {false, true}) {
-    CHECK(flops(2, fp8_attention, false) / flops(0, fp8_attention, false) == doctest::Approx(14.0 / 32));
-    CHECK(flops(2, fp8_attention, true) / flops(0, fp8_attention, true) == doctest::Approx(fp8_attention ? 1 : 14.0 / 32));
+    CHECK(flops(2, fp8_attention, false) / flops(0, fp8_attention, false) == test::about(14.0 / 32));
+    CHECK(flops(2, fp8_attention, true) / flops(0, fp8_attention, true) == test::about(fp8_attention ? 1 : 14.0 / 32));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "sim/kernels/host_links.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -47,8 +48,8 @@ double kept_by_layer() { return memory_with(7, {}).activations.value() - memory_
 
 TEST_CASE("activations of all layers but the last leave, and two of them are on their way") {
   const sim::MemoryUse whole = memory_with(6, {}), offloaded = memory_with(6, offloading(true, false));
-  CHECK((whole.activations - offloaded.activations).value() == doctest::Approx(5 * kept_by_layer()));
-  CHECK((offloaded.workspace - whole.workspace).value() == doctest::Approx(2 * kept_by_layer()));
+  CHECK((whole.activations - offloaded.activations).value() == test::about(5 * kept_by_layer()));
+  CHECK((offloaded.workspace - whole.workspace).value() == test::about(2 * kept_by_layer()));
   CHECK(offloaded.optimizer == whole.optimizer);
 }
 
@@ -56,21 +57,21 @@ TEST_CASE("slow links: every layer but the last goes there and comes back, one a
   const double bytes = 5 * kept_by_layer();
   const double slow = seconds_with(offloading(true, false), with_host_links("10 MB/s"), 6),
                slower = seconds_with(offloading(true, false), with_host_links("5 MB/s"), 6);
-  CHECK(slower - slow == doctest::Approx(2 * bytes * (1 / 5e6 - 1 / 10e6)));
+  CHECK(slower - slow == test::about(2 * bytes * (1 / 5e6 - 1 / 10e6)));
 }
 
 TEST_CASE("links that are quick enough hide all copies") {
   const double with = seconds_with(offloading(true, false), with_host_links("100 TB/s"), 6),
                without = seconds_with({}, with_host_links("100 TB/s"), 6);
-  CHECK(with == doctest::Approx(without).epsilon(0.001));
+  CHECK(with == test::about(without, 0.001));
 }
 
 TEST_CASE("activations of the first two layers leave, and no others") {
   const sim::MemoryUse whole = memory_with(6, {}), offloaded = memory_with(6, offloading_layers(2));
-  CHECK((whole.activations - offloaded.activations).value() == doctest::Approx(2 * kept_by_layer()));
+  CHECK((whole.activations - offloaded.activations).value() == test::about(2 * kept_by_layer()));
   const double slow = seconds_with(offloading_layers(2), with_host_links("10 MB/s"), 6),
                slower = seconds_with(offloading_layers(2), with_host_links("5 MB/s"), 6);
-  CHECK(slower - slow == doctest::Approx(2 * 2 * kept_by_layer() * (1 / 5e6 - 1 / 10e6)));
+  CHECK(slower - slow == test::about(2 * 2 * kept_by_layer() * (1 / 5e6 - 1 / 10e6)));
 }
 
 TEST_CASE("copies of two layers have the time of six, those of all layers have not") {
@@ -78,7 +79,7 @@ TEST_CASE("copies of two layers have the time of six, those of all layers have n
   // A copy takes as long as 2.5 forward passes of a layer, each a third of its share of the iteration.
   const double per_second = kept_by_layer() / (2.5 * without / 3 / 6);
   const auto cluster = with_host_links(std::to_string(per_second / 1e9) + " GB/s");
-  CHECK(seconds_with(offloading_layers(2), cluster, 6) == doctest::Approx(without).epsilon(0.01));
+  CHECK(seconds_with(offloading_layers(2), cluster, 6) == test::about(without, 0.01));
   CHECK(seconds_with(offloading(true, false), cluster, 6) > 1.2 * without);
 }
 

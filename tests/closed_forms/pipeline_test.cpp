@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -25,9 +26,9 @@ TEST_CASE("a pipeline of unequal stages goes at the pace of the stage with most 
   // Eight equal layers, a head of a hundredth of a layer: stages of 4 and 4, 5 and 3, 6 and 2 take 4, 5 and 6 layers' time.
   const test::Shape shape{.layers = 8, .hidden = 4096, .heads = 32, .sequence = 1024, .vocabulary = 256};
   const double equal = pace(shape, {.pipeline = 2});
-  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {5, 3}}) / equal == doctest::Approx(5.0 / 4).epsilon(0.03));
-  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {6, 2}}) / equal == doctest::Approx(6.0 / 4).epsilon(0.03));
-  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {2, 6}}) / equal == doctest::Approx(6.0 / 4).epsilon(0.03));
+  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {5, 3}}) / equal == test::about(5.0 / 4, 0.03));
+  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {6, 2}}) / equal == test::about(6.0 / 4, 0.03));
+  CHECK(pace(shape, {.pipeline = 2, .layers_per_stage = {2, 6}}) / equal == test::about(6.0 / 4, 0.03));
 }
 
 TEST_CASE("balanced stages are no slower than any that are listed") {

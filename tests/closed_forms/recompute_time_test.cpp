@@ -8,6 +8,7 @@
 #include "pcg/plan/recomputed_units.hpp"
 #include "planning.hpp"
 #include "sim/oracle.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -37,7 +38,7 @@ TEST_CASE("modules that are recomputed together cost what they cost one by one")
   CHECK(more_attention > 0);
   CHECK(more_norm > 0);
   CHECK(more_mlp > more_norm);
-  CHECK(kernels({Module::attention, Module::norm, Module::mlp}) - none == doctest::Approx(more_attention + more_norm + more_mlp));
+  CHECK(kernels({Module::attention, Module::norm, Module::mlp}) - none == test::about(more_attention + more_norm + more_mlp));
   // A whole layer has the projections and residuals besides.
   CHECK(simulated(1, pcg::Recompute::full, {}).breakdown.compute.value() - none > more_attention + more_norm + more_mlp);
 }
@@ -51,8 +52,8 @@ TEST_CASE("a part that a model has not is said to change nothing") {
 
 TEST_CASE("one of two layers costs half of both") {
   const double none = kernels({}), both = simulated(1, pcg::Recompute::full, {}).breakdown.compute.value() - none;
-  CHECK(simulated(1, pcg::Recompute::full, {1, {}}).breakdown.compute.value() - none == doctest::Approx(both / 2));
-  CHECK(simulated(1, pcg::Recompute::full, {2, {}}).breakdown.compute.value() - none == doctest::Approx(both));
+  CHECK(simulated(1, pcg::Recompute::full, {1, {}}).breakdown.compute.value() - none == test::about(both / 2));
+  CHECK(simulated(1, pcg::Recompute::full, {2, {}}).breakdown.compute.value() - none == test::about(both));
 }
 
 TEST_CASE("a block that stops early when it is computed again leaves out its last product and what is behind it") {
@@ -86,5 +87,5 @@ TEST_CASE("under sequence parallelism a recomputed MLP gathers its input once mo
     return r.bytes.by_collective.at("all_gather").value();
   };
   const double sbh = static_cast<double>(test::kShape.sequence * test::kShape.batch * test::kShape.hidden);
-  CHECK(gathered({Module::mlp}) - gathered({}) == doctest::Approx(2 * (t - 1) * sbh * 2));
+  CHECK(gathered({Module::mlp}) - gathered({}) == test::about(2 * (t - 1) * sbh * 2));
 }

@@ -7,6 +7,7 @@
 #include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -52,11 +53,11 @@ TEST_CASE("DualPipe sends over every boundary what 1F1B sends, and adds up the g
   // (2-1)/2 bytes on each of both devices for a byte of gradients.
   using enum pcg::ScheduleKind;
   const auto one = simulated(scheduled(one_f_one_b, 4, 8)).bytes, dual = simulated(scheduled(dual_pipe, 4, 8)).bytes;
-  CHECK(dual.by_collective.at("send").value() == doctest::Approx(one.by_collective.at("send").value()));
+  CHECK(dual.by_collective.at("send").value() == test::about(one.by_collective.at("send").value()));
   const auto states = memory_of_devices(scheduled(one_f_one_b, 4, 8));
   double gradients = 0;
   for (const sim::DeviceMemory& m : states) gradients += m.gradients.value();
-  CHECK(dual.by_collective.at("all_reduce").value() == doctest::Approx(2 * gradients).epsilon(0.001));
+  CHECK(dual.by_collective.at("all_reduce").value() == test::about(2 * gradients, 0.001));
 }
 
 TEST_CASE("schedules that fill the bubble are quicker than 1F1B, for any number of micro-batches") {
@@ -86,5 +87,5 @@ TEST_CASE("DualPipe's micro-batches that repeat themselves are extrapolated exac
   const pcg::Plan plan = scheduled(pcg::ScheduleKind::dual_pipe, 4, 400);
   const auto few = simulated(plan);
   CHECK(std::ranges::any_of(few.notes, [](const base::Note& n) { return n.text.find("micro-batches simulated as") != std::string::npos; }));
-  CHECK(few.iteration_time.value() == doctest::Approx(simulated(plan, false).iteration_time.value()).epsilon(1e-9));
+  CHECK(few.iteration_time.value() == test::about(simulated(plan, false).iteration_time.value()));
 }

@@ -10,6 +10,10 @@
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/kernels/kernel_cost.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -43,12 +47,12 @@ TEST_CASE("experts' products one after another take as long as one of them, so m
   };
   pcg::Kernel serial_launches = product_of(kTurnExperts);
   serial_launches.serial_launches = kTurnExperts;
-  CHECK(seconds(serial_launches) == doctest::Approx(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
+  CHECK(seconds(serial_launches) == test::about(static_cast<double>(kTurnExperts) * seconds(product_of(1))));
   CHECK(seconds(serial_launches) > 1.3 * seconds(product_of(kTurnExperts)));  // half a wave of tiles each, against eight waves
   // What is added to a buffer is added once.
   pcg::Kernel adding = serial_launches;
   adding.added = base::Bytes(1e9);
-  CHECK(seconds(adding) - seconds(serial_launches) == doctest::Approx(1e9 / device.memory_bandwidth.value()));
+  CHECK(seconds(adding) - seconds(serial_launches) == test::about(1e9 / device.memory_bandwidth.value()));
 }
 
 TEST_CASE("a framework that gives each expert a kernel runs the products of all three passes in turn") {
@@ -79,7 +83,7 @@ TEST_CASE("products of gradients in fp8 take longer by what their device says, a
     k.split_accumulation = split;
     return sim::kernel_cost(device, {}, k, {.precision = p}).time.value();
   };
-  CHECK(seconds(true, pcg::Precision::fp8) == doctest::Approx(1.25 * seconds(false, pcg::Precision::fp8)));
+  CHECK(seconds(true, pcg::Precision::fp8) == test::about(1.25 * seconds(false, pcg::Precision::fp8)));
   CHECK(seconds(true, pcg::Precision::bf16) == seconds(false, pcg::Precision::bf16));
 
   pcg::TrainingConfig training;
@@ -110,8 +114,8 @@ TEST_CASE("an Adam in passes moves 72 bytes a parameter of fp32 and holds 4 more
   const double parameters = static_cast<double>(pcg::models::transformer(t, 2).parameters());
   CHECK(states(plan).update.value() == 0);
   passes.memory.adam_temporaries = base::Bytes(4);
-  CHECK(states(plan).update.value() == doctest::Approx(4 * parameters));
-  CHECK(states(plan).optimizer.value() == doctest::Approx(8 * parameters));
+  CHECK(states(plan).update.value() == test::about(4 * parameters));
+  CHECK(states(plan).optimizer.value() == test::about(8 * parameters));
   // What passes is none of the states that a fused update moves.
   CHECK(sim::optimizer_bytes_per_parameter(plan, passes, pcg::Optimizer::adam) == 28);
   passes.adam_bytes = base::Bytes(72);

@@ -9,6 +9,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -44,10 +45,10 @@ Traffic traffic(search::GridConfig config, int micro_batches = 1) {
 }
 
 void check(const Traffic& found, const Traffic& right) {
-  CHECK(found.gathers == doctest::Approx(right.gathers));
-  CHECK(found.scatters == doctest::Approx(right.scatters));
-  CHECK(found.all_reduces == doctest::Approx(right.all_reduces));
-  CHECK(found.between_nodes == doctest::Approx(right.between_nodes));
+  CHECK(found.gathers == test::about(right.gathers));
+  CHECK(found.scatters == test::about(right.scatters));
+  CHECK(found.all_reduces == test::about(right.all_reduces));
+  CHECK(found.between_nodes == test::about(right.between_nodes));
 }
 
 search::GridConfig hybrid(int zero, int shard) {
@@ -83,17 +84,17 @@ TEST_CASE("groups of one device share out nothing: gradients are all-reduced who
   const Traffic t = traffic(hybrid(3, 1), 2);
   CHECK(t.gathers == 0);
   CHECK(t.scatters == 0);
-  CHECK(t.all_reduces == doctest::Approx(2 * 7 * kGradients));
+  CHECK(t.all_reduces == test::about(2 * 7 * kGradients));
 }
 
 TEST_CASE("whole gradients that are accumulated are scattered once; weights that are kept are gathered once per micro-batch") {
   search::GridConfig c = hybrid(3, 0);
   c.memory.zero.accumulates = true;
-  CHECK(traffic(c, 2).scatters == doctest::Approx(7 * kGradients));
-  CHECK(traffic(c, 2).gathers == doctest::Approx(2 * 2 * 7 * kWeights));
+  CHECK(traffic(c, 2).scatters == test::about(7 * kGradients));
+  CHECK(traffic(c, 2).gathers == test::about(2 * 2 * 7 * kWeights));
   c.memory.zero = {.keeps_weights = true};
-  CHECK(traffic(c, 2).scatters == doctest::Approx(2 * 7 * kGradients));
-  CHECK(traffic(c, 2).gathers == doctest::Approx(2 * 7 * kWeights));
+  CHECK(traffic(c, 2).scatters == test::about(2 * 7 * kGradients));
+  CHECK(traffic(c, 2).gathers == test::about(2 * 7 * kWeights));
 }
 
 TEST_CASE("sharding beside tensor parallelism: what a tensor rank holds is shared out among the others") {
@@ -101,9 +102,9 @@ TEST_CASE("sharding beside tensor parallelism: what a tensor rank holds is share
   search::GridConfig c = hybrid(3, 0);
   c.tensor = 2;
   const double held = 2 * (kParameters + 6 * kShardedHidden);  // bytes, by both tensor ranks
-  CHECK(traffic(c).scatters == doctest::Approx(3 * held));
+  CHECK(traffic(c).scatters == test::about(3 * held));
   c.shard = 2;
-  CHECK(traffic(c).scatters == doctest::Approx(2 * held));
+  CHECK(traffic(c).scatters == test::about(2 * held));
 }
 
 TEST_CASE("a device keeps 1/n of what is sharded, however many groups there are") {
@@ -112,14 +113,14 @@ TEST_CASE("a device keeps 1/n of what is sharded, however many groups there are"
   const double parameters = static_cast<double>(test::gpt(test::kShape).parameters());
   search::GridConfig context = hybrid(3, 4);  // context ranks hold all weights, and share them out as replicas do
   context.context = 2;
-  CHECK(kept(context).weights.value() == doctest::Approx(2 * parameters / 4));
+  CHECK(kept(context).weights.value() == test::about(2 * parameters / 4));
   const sim::MemoryUse whole = kept(hybrid(3, 0)), node = kept(hybrid(3, 4)), state = kept(hybrid(1, 2));
-  CHECK(whole.weights.value() == doctest::Approx(2 * parameters / 8));
-  CHECK(node.weights.value() == doctest::Approx(2 * parameters / 4));
-  CHECK(node.gradients.value() == doctest::Approx(2 * parameters / 4));
-  CHECK(node.optimizer.value() == doctest::Approx(12 * parameters / 4));  // the fp32 copy of gradients is not there between updates
-  CHECK(state.weights.value() == doctest::Approx(2 * parameters));
-  CHECK(state.optimizer.value() == doctest::Approx(12 * parameters / 2));
+  CHECK(whole.weights.value() == test::about(2 * parameters / 8));
+  CHECK(node.weights.value() == test::about(2 * parameters / 4));
+  CHECK(node.gradients.value() == test::about(2 * parameters / 4));
+  CHECK(node.optimizer.value() == test::about(12 * parameters / 4));  // the fp32 copy of gradients is not there between updates
+  CHECK(state.weights.value() == test::about(2 * parameters));
+  CHECK(state.optimizer.value() == test::about(12 * parameters / 2));
 }
 
 TEST_CASE("what does not come out even is refused") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ TEST_CASE("tensor parallelism: two all-reduces of s b h forward, two backward") 
   for (int t : {2, 4, 8}) {
     search::GridConfig c;
     c.tensor = t;
-    CHECK(layer_traffic(c, t)["all_reduce"] == doctest::Approx(4 * activation * 2 * (t - 1)).epsilon(0.001));
+    CHECK(layer_traffic(c, t)["all_reduce"] == test::about(4 * activation * 2 * (t - 1), 0.001));
   }
 }
 
@@ -40,7 +41,7 @@ TEST_CASE("full recomputation repeats the forward all-reduces") {
   search::GridConfig c;
   c.tensor = 4;
   c.recompute = pcg::Recompute::full;
-  CHECK(layer_traffic(c, 4)["all_reduce"] == doctest::Approx(6 * activation * 2 * 3).epsilon(0.001));
+  CHECK(layer_traffic(c, 4)["all_reduce"] == test::about(6 * activation * 2 * 3, 0.001));
 }
 
 TEST_CASE("sequence parallelism: the same volume in halves, and each gathered input once more") {
@@ -50,18 +51,18 @@ TEST_CASE("sequence parallelism: the same volume in halves, and each gathered in
   c.sequence_parallel = true;
   auto traffic = layer_traffic(c, 4);
   const double once = activation * 3;  // (t-1)/t of S on each of t devices
-  CHECK(traffic["all_gather"] == doctest::Approx((4 + 2) * once).epsilon(0.001));
-  CHECK(traffic["reduce_scatter"] == doctest::Approx(4 * once).epsilon(0.001));
+  CHECK(traffic["all_gather"] == test::about((4 + 2) * once, 0.001));
+  CHECK(traffic["reduce_scatter"] == test::about(4 * once, 0.001));
   // norms see a part of the sequence each, so the gradients of two gains and two biases are partial; 2 bytes a parameter
-  CHECK(traffic["all_reduce"] == doctest::Approx(4 * 512 * 2 * 2 * 3).epsilon(0.001));
+  CHECK(traffic["all_reduce"] == test::about(4 * 512 * 2 * 2 * 3, 0.001));
 }
 
 TEST_CASE("data parallelism: 2 (d-1)/d of the gradients of a layer, 12 h^2 + 13 h parameters") {
   search::GridConfig c;
   const double parameters = 12.0 * 512 * 512 + 13 * 512;
-  CHECK(layer_traffic(c, 4)["all_reduce"] == doctest::Approx(2 * parameters * 2 * 3));
+  CHECK(layer_traffic(c, 4)["all_reduce"] == test::about(2 * parameters * 2 * 3));
   c.zero = 1;  // reduce-scatter and all-gather: the same volume
   auto sharded = layer_traffic(c, 4);
-  CHECK(sharded["reduce_scatter"] == doctest::Approx(2 * parameters * 3));
-  CHECK(sharded["all_gather"] == doctest::Approx(2 * parameters * 3));
+  CHECK(sharded["reduce_scatter"] == test::about(2 * parameters * 3));
+  CHECK(sharded["all_gather"] == test::about(2 * parameters * 3));
 }

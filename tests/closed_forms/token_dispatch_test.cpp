@@ -16,6 +16,8 @@
 #include "sim/dataflow/token_routing.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/kernels/node_kernels.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -107,7 +109,7 @@ TEST_CASE("the parts that a token's experts are in, against all choices counted 
   const std::vector<std::vector<std::int64_t>> all_parts = {{8}, {4, 4}, {3, 5}, {2, 2, 2, 2}, std::vector<std::int64_t>(8, 1)};
   for (const sim::TokenRouting& r : {sim::TokenRouting{8, 1}, sim::TokenRouting{8, 3}, sim::TokenRouting{8, 2, 1, 4, 2},
                                      sim::TokenRouting{8, 3, 1, 4, 2}, sim::TokenRouting{8, 2, 1, 2, 1}})
-    for (const std::vector<std::int64_t>& parts : all_parts) CHECK(parts_reached(r, parts) == doctest::Approx(counted(r, parts)));
+    for (const std::vector<std::int64_t>& parts : all_parts) CHECK(parts_reached(r, parts) == test::about(counted(r, parts)));
 }
 
 TEST_CASE("a token crosses once to each host and goes on once to each rank") {
@@ -118,11 +120,11 @@ TEST_CASE("a token crosses once to each host and goes on once to each rank") {
   for (const pcg::Dispatch by : {pcg::Dispatch::deepep, pcg::Dispatch::hybridep}) {
     const DispatchCase c{.grid = dispatched(8, by)};
     const double besides = by == pcg::Dispatch::hybridep ? 2 * weights : 0;
-    CHECK(all_to_all(c) == doctest::Approx((4 * tokens + besides) * (domains * 1 / 2 + ranks * 3 / 4)));
+    CHECK(all_to_all(c) == test::about((4 * tokens + besides) * (domains * 1 / 2 + ranks * 3 / 4)));
     if (by == pcg::Dispatch::hybridep) continue;  // what it gathers besides crosses, too
     // A copy for each expert: 2 n h, half of which crosses. All else that crosses, sums of gradients, is the same.
     const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
-    CHECK(over_infiniband(copies) - over_infiniband(c) == doctest::Approx(4 * tokens * (2.0 / 2 - domains / 2)));
+    CHECK(over_infiniband(copies) - over_infiniband(c) == test::about(4 * tokens * (2.0 / 2 - domains / 2)));
     CHECK(simulated(c).notes.size() == simulated(copies).notes.size());
   }
 }
@@ -133,7 +135,7 @@ TEST_CASE("HybridEP gathers who sends which token where, once for each dispatch"
     const auto of = [&](int layers) { return simulated({.grid = dispatched(8, by)}, layers).bytes.by_collective["all_gather"].value(); };
     return (of(4) - of(2)) / 2;
   };
-  CHECK(gathered(pcg::Dispatch::hybridep) - gathered(pcg::Dispatch::deepep) == doctest::Approx(8 * 7 * kRowTokens * 8));
+  CHECK(gathered(pcg::Dispatch::hybridep) - gathered(pcg::Dispatch::deepep) == test::about(8 * 7 * kRowTokens * 8));
 }
 
 TEST_CASE(
@@ -157,9 +159,9 @@ TEST_CASE(
             const double tokens = kRowTokens * 11.0 / 7;  // that leave the rank: N_D of each
             CHECK(t.forwarding.bulk);
             CHECK(t.forwarding.sums != routing->to_experts);
-            CHECK(t.forwarding.rows * t.bytes.value() == doctest::Approx(routing->to_experts ? tokens * 4 : kRowTokens * 2.0));
+            CHECK(t.forwarding.rows * t.bytes.value() == test::about(routing->to_experts ? tokens * 4 : kRowTokens * 2.0));
             const double of_a_row = t.bytes.value() / tokens;
-            CHECK((of_a_row == doctest::Approx(kWidth * kBytes) || of_a_row == doctest::Approx(kWidth * kBytes + 4 * 4)));
+            CHECK((of_a_row == test::about(kWidth * kBytes) || of_a_row == test::about(kWidth * kBytes + 4 * 4)));
             ++seen;
           }
     CHECK(seen == 2 * 2 * 2);  // layers, dispatch and combine, passes
@@ -171,7 +173,7 @@ TEST_CASE("within one host a rank that has several of a token's experts gets one
   // E 8, R 4 of one host, two experts each: N_R = 4 (1 - C(6,2) / C(8,2)) = 4 (1 - 15/28) = 13/7, where copies for experts are 2.
   const double tokens = 4 * kRowTokens * kWidth * kBytes;
   const DispatchCase c{.grid = dispatched(4, pcg::Dispatch::deepep), .nodes = 1, .samples = 4};
-  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 13 / 7 * 3 / 4));
+  CHECK(all_to_all(c) == test::about(4 * tokens * 13 / 7 * 3 / 4));
   CHECK(std::ranges::count(simulated(c).notes,
                            "dispatch deepep saves nothing on the network: ranks that share experts are in one NVLink domain, where a token "
                            "goes once to each rank",
@@ -185,7 +187,7 @@ TEST_CASE("tensor ranks that cut the sequence send their own parts") {
   c.grid.tensor = 2;
   c.grid.sequence_parallel = true;
   const double tokens = 4 * kRowTokens * kWidth * kBytes;
-  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (11.0 / 7 * 1 / 2 + 13.0 / 7 * 1 / 2)));
+  CHECK(all_to_all(c) == test::about(4 * tokens * (11.0 / 7 * 1 / 2 + 13.0 / 7 * 1 / 2)));
 }
 
 TEST_CASE("an estimate prices both steps as the simulation does") {
@@ -193,7 +195,7 @@ TEST_CASE("an estimate prices both steps as the simulation does") {
   of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
     const sim::Oracle oracle(cluster);
     const double seconds = sim::simulate_plan(plan, cluster).iteration_time.value();
-    CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == doctest::Approx(seconds).epsilon(0.02));
+    CHECK(search::Estimator(plan, oracle).time(sim::variant_of(plan)).value() == test::about(seconds, 0.02));
     return 0;
   });
 }
@@ -202,10 +204,10 @@ TEST_CASE("routing limited to groups bounds the hosts that a token reaches") {
   // Two groups, one on each host, one of a token: it reaches one host, and two of the four ranks there.
   const double tokens = 8 * kRowTokens * kWidth * kBytes;
   const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::deepep), .groups = 2};
-  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * (1.0 / 2 + 2.0 * 3 / 4)));
+  CHECK(all_to_all(c) == test::about(4 * tokens * (1.0 / 2 + 2.0 * 3 / 4)));
   // Copies for experts are as many as before.
   const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl), .groups = 2};
-  CHECK(all_to_all(copies) == doctest::Approx(4 * tokens * 2 * 7 / 8));
+  CHECK(all_to_all(copies) == test::about(4 * tokens * 2 * 7 / 8));
 }
 
 TEST_CASE("where experts are filled unequally, all wait for the one that has most") {
@@ -215,10 +217,10 @@ TEST_CASE("where experts are filled unequally, all wait for the one that has mos
     DispatchCase c{.grid = dispatched(8, by)};
     const double even = all_to_all(c);
     c.imbalance = 1.5;
-    CHECK(all_to_all(c) == doctest::Approx(1.5 * even));
+    CHECK(all_to_all(c) == test::about(1.5 * even));
   }
   const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .imbalance = 1.5};
-  CHECK(all_to_all(c) == doctest::Approx(4 * tokens * 1.5 * 2 * 7 / 8));
+  CHECK(all_to_all(c) == test::about(4 * tokens * 1.5 * 2 * 7 / 8));
 }
 
 // R ranks of n tokens each. All gather all tokens for the experts, forward and for the gradients of what these make: R (R - 1) n h
@@ -234,8 +236,8 @@ TEST_CASE("allgather brings all tokens to all ranks of experts, and sums back") 
     const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::allgather), .imbalance = imbalance};
     const double tokens = 8 * 7 * kRowTokens * kWidth * kBytes, map = 8 * 7 * kRowTokens * 8 * (1 + kBytes);
     CHECK(all_to_all(c) == 0);
-    CHECK(moved(c, "all_gather") - moved(copies, "all_gather") == doctest::Approx(2 * tokens + map));
-    CHECK(moved(c, "reduce_scatter") - moved(copies, "reduce_scatter") == doctest::Approx(2 * tokens));
+    CHECK(moved(c, "all_gather") - moved(copies, "all_gather") == test::about(2 * tokens + map));
+    CHECK(moved(c, "reduce_scatter") - moved(copies, "reduce_scatter") == test::about(2 * tokens));
     CHECK(std::ranges::none_of(simulated(c).notes, [](const base::Note& n) { return n.text.find("dispatch") != std::string::npos; }));
   }
 }
@@ -264,7 +266,7 @@ TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes fir
     });
   };
   CHECK(combined(pcg::Dispatch::allgather) - combined(pcg::Dispatch::nccl) ==
-        doctest::Approx(2 * 8 * kRowTokens * kWidth * kBytes));  // two layers
+        test::about(2 * 8 * kRowTokens * kWidth * kBytes));  // two layers
 }
 
 // The loss ends the forward pass of one micro-batch and begins the backward pass of the other: its logits, 64 times as many, are not there

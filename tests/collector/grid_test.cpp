@@ -1,4 +1,5 @@
 #include "tools/collector/grid.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,7 +36,7 @@ const Group& group(const std::vector<Group>& groups, const std::string& name) {
 TEST_CASE("the van der Corput sequence is the known one") {
   const double base_2[] = {0.5, 0.25, 0.75, 0.125, 0.625};
   for (std::uint64_t i = 1; i <= 5; ++i) CHECK(halton(i, 2) == base_2[i - 1]);
-  CHECK(halton(5, 3) == doctest::Approx(2.0 / 3 + 1.0 / 9));  // 5 is 12 in base 3: mirrored 0.21
+  CHECK(halton(5, 3) == test::about(2.0 / 3 + 1.0 / 9));  // 5 is 12 in base 3: mirrored 0.21
 }
 
 TEST_CASE("sizes are uniform in their logarithm and keep to their ends") {
@@ -143,12 +144,12 @@ TEST_CASE("peaks are those of the data sheets") {
   // H200: 989.4 TFLOP/s bf16, 494.7 tf32, 66.9 fp32, 1978.9 fp8 at 1.83 GHz (boost); V100 SXM2: 125 fp16, 15.7 fp32 at 1.53 GHz.
   Device h200 = kH200;
   h200.clock_hz = 1.83e9;
-  CHECK(peak_flops(h200, Precision::bf16) == doctest::Approx(989.4e12).epsilon(0.001));
-  CHECK(peak_flops(h200, Precision::tf32) == doctest::Approx(494.7e12).epsilon(0.001));
-  CHECK(peak_flops(h200, Precision::fp8) == doctest::Approx(1978.9e12).epsilon(0.001));
-  CHECK(peak_flops(h200, Precision::fp32) == doctest::Approx(61.8e12).epsilon(0.01));  // the sheet's 66.9 is at 1.98 GHz
-  CHECK(peak_flops(kV100, Precision::fp16) == doctest::Approx(125e12).epsilon(0.01));
-  CHECK(peak_flops(kV100, Precision::fp32) == doctest::Approx(15.7e12).epsilon(0.01));
+  CHECK(peak_flops(h200, Precision::bf16) == test::about(989.4e12, 0.001));
+  CHECK(peak_flops(h200, Precision::tf32) == test::about(494.7e12, 0.001));
+  CHECK(peak_flops(h200, Precision::fp8) == test::about(1978.9e12, 0.001));
+  CHECK(peak_flops(h200, Precision::fp32) == test::about(61.8e12, 0.01));  // the sheet's 66.9 is at 1.98 GHz
+  CHECK(peak_flops(kV100, Precision::fp16) == test::about(125e12, 0.01));
+  CHECK(peak_flops(kV100, Precision::fp32) == test::about(15.7e12, 0.01));
   CHECK(peak_flops(kV100, Precision::bf16) == 0);
 }
 

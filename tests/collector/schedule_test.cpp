@@ -1,4 +1,5 @@
 #include "tools/collector/schedule.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -25,7 +26,7 @@ TEST_CASE("short kernels are run often enough to be seen, long ones not for too 
   CHECK(repeats_for(0.03).samples == 7);
   CHECK(repeats_for(1e-9).launches == 200);
   // 10 ms to set up, 2 warm-ups, 8 runs of one launch (the first is not kept).
-  CHECK(measuring_seconds(0.03) == doctest::Approx(0.01 + 0.03 * (2 + 8)));
+  CHECK(measuring_seconds(0.03) == test::about(0.01 + 0.03 * (2 + 8)));
 }
 
 TEST_CASE("time is shared by weight") {
@@ -34,7 +35,7 @@ TEST_CASE("time is shared by weight") {
   REQUIRE(order.size() == 400);
   int of_one = 0;
   for (std::size_t i = 0; i < 200; ++i) of_one += order[i].group == 0 ? 1 : 0;
-  CHECK(of_one == doctest::Approx(50).epsilon(0.05));  // 1 of 4
+  CHECK(of_one == test::about(50, 0.05));  // 1 of 4
 }
 
 TEST_CASE("when a group is done the others go on, and every case comes once, in its group's order") {
@@ -63,7 +64,7 @@ TEST_CASE("the budget cuts the order, and what it cuts is named") {
 TEST_CASE("shares add up to the budget, with or without collectives") {
   for (const int gpus : {1, 8}) {
     const Shares s = shares_of(240, gpus);
-    CHECK(s.launch + s.copies + s.overlap + s.collectives + s.kernels == doctest::Approx(240));
+    CHECK(s.launch + s.copies + s.overlap + s.collectives + s.kernels == test::about(240));
     CHECK(s.kernels > 120);
     CHECK((s.collectives > 0) == (gpus > 1));
   }

@@ -1,4 +1,5 @@
 #include "scenarios/confidence/assessment.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,9 +45,9 @@ TEST_CASE("groups keep their order, failed points are counted and lead the worst
   CHECK(b.points == 3);
   CHECK(b.failed == 1);
   CHECK(b.time.n == 2);
-  CHECK(b.time.mean == doctest::Approx(0.3));
-  CHECK(*b.coverage == doctest::Approx(1.0 / 3));
-  CHECK(*b.interval_width == doctest::Approx(0.3));
+  CHECK(b.time.mean == test::about(0.3));
+  CHECK(*b.coverage == test::about(1.0 / 3));
+  CHECK(*b.interval_width == test::about(0.3));
   CHECK(b.worst == std::vector<std::size_t>{3, 2, 0});
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("peak memory is assessed where it was measured") {
   with.peak_bytes = Pair{10e9, 11e9};
   const Assessment a = assess({with, item_of("g", 2, 2)}, std::nullopt, {});
   CHECK(a.groups[0].peak->n == 1);
-  CHECK(a.groups[0].peak->mean == doctest::Approx(0.1));
+  CHECK(a.groups[0].peak->mean == test::about(0.1));
 }
 
 TEST_CASE("points that tell of memory alone are a subject of their own, without times") {
@@ -72,7 +73,7 @@ TEST_CASE("points that tell of memory alone are a subject of their own, without 
   CHECK(a.groups[1].subject == Subject::memory);
   CHECK(a.groups[1].time.n == 0);
   CHECK(!a.groups[1].peak);
-  CHECK(a.groups[1].reserved->mean == doctest::Approx(0.15));
+  CHECK(a.groups[1].reserved->mean == test::about(0.15));
   CHECK(a.groups[1].worst == std::vector<std::size_t>{1, 0});
 }
 
@@ -80,9 +81,9 @@ TEST_CASE("limits are read with their unit") {
   const Limit plain = read_limit("vtrain=7%");
   CHECK(plain.group == "vtrain");
   CHECK(plain.figure == Limit::Figure::error);
-  CHECK(plain.value == doctest::Approx(0.07));
+  CHECK(plain.value == test::about(0.07));
   CHECK(read_limit("mpt-*:tau=0.85").figure == Limit::Figure::tau);
-  CHECK(read_limit("g:coverage=85%").value == doctest::Approx(0.85));
+  CHECK(read_limit("g:coverage=85%").value == test::about(0.85));
   CHECK(refused("vtrain") == "\"vtrain\" names no group and value");
   CHECK(refused("vtrain=7") == "\"7\" has no unit");
   CHECK(refused("vtrain=much%") == "\"much%\" is no number");
@@ -119,13 +120,13 @@ TEST_CASE("a closed formula knows the share of peak of the rows that remain") {
   const Assessment a = assess({known("a", 2, 2, facts_of(1, "x", "gpt", "p")), known("a", 8, 8, facts_of(1, "x", "moe", "p")),
                                known("b", 4, 4, facts_of(1, "y", "gpt", "q"))},
                               std::nullopt, {});
-  CHECK(*a.groups[0].formula.group == doctest::Approx((4.0 / 2 - 1 + 1 - 4.0 / 8) / 2));
+  CHECK(*a.groups[0].formula.group == test::about((4.0 / 2 - 1 + 1 - 4.0 / 8) / 2));
   // The median of 1/2 and 1/8 is 5/16: 3.2 s in place of 4.
-  CHECK(*a.groups[1].formula.group == doctest::Approx(0.2));
-  CHECK(*a.groups[1].formula.machine == doctest::Approx(0.2));
+  CHECK(*a.groups[1].formula.group == test::about(0.2));
+  CHECK(*a.groups[1].formula.machine == test::about(0.2));
   // Without gpt, 1/8 of moe on x is left for the first point and for b's; without moe, 1/2 on x for the second.
-  CHECK(*a.groups[0].formula.family == doctest::Approx((8.0 / 2 - 1 + 1 - 2.0 / 8) / 2));
-  CHECK(*a.groups[1].formula.family == doctest::Approx(8.0 / 4 - 1));
+  CHECK(*a.groups[0].formula.family == test::about((8.0 / 2 - 1 + 1 - 2.0 / 8) / 2));
+  CHECK(*a.groups[1].formula.family == test::about(8.0 / 4 - 1));
 }
 
 TEST_CASE("runs that are their host's do not speak for a closed formula's peak") {
@@ -134,9 +135,9 @@ TEST_CASE("runs that are their host's do not speak for a closed formula's peak")
                               std::nullopt, {});
   // Without b, c's 1/1000 alone remains on that machine, so that all groups speak: the median of 1/4 and 1/1000, not 1000 s for each second
   // at peak.
-  CHECK(*r.groups[1].formula.group == doctest::Approx(1 / ((0.25 + 0.001) / 2) / 2 - 1));
+  CHECK(*r.groups[1].formula.group == test::about(1 / ((0.25 + 0.001) / 2) / 2 - 1));
   // Without a, b's 1/2 and c's have their median on y.
-  CHECK(*r.groups[0].formula.group == doctest::Approx(1 - 1 / ((0.5 + 0.001) / 2) / 4));
+  CHECK(*r.groups[0].formula.group == test::about(1 - 1 / ((0.5 + 0.001) / 2) / 4));
 }
 
 TEST_CASE("regret is what the forecast's favourite costs over the best plan of its question") {
@@ -147,8 +148,8 @@ TEST_CASE("regret is what the forecast's favourite costs over the best plan of i
                               std::nullopt, {});
   REQUIRE(a.groups[0].choices);
   CHECK(a.groups[0].choices->questions == 2);
-  CHECK(a.groups[0].choices->regret == doctest::Approx(0.125));
-  CHECK(a.groups[0].choices->tau == doctest::Approx(0));
+  CHECK(a.groups[0].choices->regret == test::about(0.125));
+  CHECK(a.groups[0].choices->tau == test::about(0));
   CHECK_FALSE(a.groups[1].choices);
   CHECK_FALSE(a.groups[1].formula.group);
 }
@@ -161,8 +162,8 @@ TEST_CASE("a plan that was measured several times is one plan, with the median")
                               std::nullopt, {});
   REQUIRE(a.groups[0].choices);
   CHECK(a.groups[0].choices->questions == 1);
-  CHECK(a.groups[0].choices->regret == doctest::Approx(0.25));
-  CHECK(a.groups[0].choices->tau == doctest::Approx(-1));
+  CHECK(a.groups[0].choices->regret == test::about(0.25));
+  CHECK(a.groups[0].choices->tau == test::about(-1));
 }
 
 TEST_CASE("plans that a second measurement may swap have no order to forecast") {
@@ -172,7 +173,7 @@ TEST_CASE("plans that a second measurement may swap have no order to forecast") 
   std::vector<Item> all = close;
   all.push_back(known("a", 8, 7, of("3")));
   const Assessment a = assess(all, std::nullopt, {});
-  CHECK(a.groups[0].choices->tau == doctest::Approx(1.0 / 3));
+  CHECK(a.groups[0].choices->tau == test::about(1.0 / 3));
   REQUIRE(a.groups[0].choices->tau_apart);
   CHECK(*a.groups[0].choices->tau_apart == 1);
   CHECK_FALSE(assess(close, std::nullopt, {}).groups[0].choices->tau_apart);
@@ -191,16 +192,16 @@ TEST_CASE("runs of one plan that scatter bound how well anybody can order plans"
   const Assessment a = assess(runs, std::nullopt, {});
   REQUIRE(a.groups[0].repeats);
   CHECK(a.groups[0].repeats->runs == 4);
-  CHECK(a.groups[0].repeats->scatter == doctest::Approx(1));
+  CHECK(a.groups[0].repeats->scatter == test::about(1));
   // Medians of 4 (e + 1 / e) / 2 s and 8 s; their means have variances of 1 / 4 and 1 / 2.
   REQUIRE(a.groups[0].choices->tau_of_truth);
   const double apart = std::log(8 / (2 * (e + 1 / e)));
-  CHECK(*a.groups[0].choices->tau_of_truth == doctest::Approx(std::erf(apart / std::sqrt(1.5))));
+  CHECK(*a.groups[0].choices->tau_of_truth == test::about(std::erf(apart / std::sqrt(1.5))));
   CHECK_FALSE(assess({known("a", 4, 5, of("1")), known("a", 8, 4, of("2"))}, std::nullopt, {}).groups[0].choices->tau_of_truth);
 }
 
 TEST_CASE("where forecasts are equal, the favourite is any of them") {
   const auto of = [](const char* plan) { return facts_of(1, "x", "gpt", "p", plan); };
   const Assessment a = assess({known("a", 4, 3, of("1")), known("a", 6, 3, of("2")), known("a", 8, 5, of("3"))}, std::nullopt, {});
-  CHECK(a.groups[0].choices->regret == doctest::Approx(0.25));  // 5 s on average against 4 s
+  CHECK(a.groups[0].choices->regret == test::about(0.25));  // 5 s on average against 4 s
 }

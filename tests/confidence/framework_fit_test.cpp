@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/confidence/forecasts.hpp"
+#include "tests/about.hpp"
 #include "tests/base/input_error_text.hpp"
 #include "tests/measured/made_points.hpp"
 
@@ -42,12 +43,12 @@ TEST_CASE("a host time that was changed is found again from the iterations that 
   CHECK(fit.cross_validated < 0.02);
   REQUIRE(fit.groups.size() == 1);
   CHECK(fit.groups[0].points == 10);
-  CHECK(fit.groups[0].error == doctest::Approx(fit.error));
+  CHECK(fit.groups[0].error == test::about(fit.error));
   REQUIRE(fit.constants.size() == 1);
   CHECK(fit.constants[0].identifiable);
   CHECK(fit.constants[0].error_less > fit.error + 0.01);
   CHECK(fit.constants[0].error_more > fit.error + 0.01);
-  CHECK(fit.profile.host.forward_kernel.value() == doctest::Approx(truth.host.forward_kernel.value()).epsilon(0.03));
+  CHECK(fit.profile.host.forward_kernel.value() == test::about(truth.host.forward_kernel.value(), 0.03));
 }
 
 TEST_CASE("what points say of the framework themselves holds while a constant is fitted") {
@@ -56,7 +57,7 @@ TEST_CASE("what points say of the framework themselves holds while a constant is
   const auto fit = confidence::fit_framework(truth, forecast_as_measured(10, {{"training.framework.host.iteration", "80 ms"}}),
                                              {.constants = {"host.forward_kernel"}, .evaluations = 30});
   CHECK(fit.error_before < 1e-6);
-  CHECK(fit.profile.host.forward_kernel.value() == doctest::Approx(truth.host.forward_kernel.value()).epsilon(0.01));
+  CHECK(fit.profile.host.forward_kernel.value() == test::about(truth.host.forward_kernel.value(), 0.01));
 }
 
 TEST_CASE("what no point depends on is left as it was, and said") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/about.hpp"
 #include "tests/base/input_error_text.hpp"
 
 namespace {
@@ -69,7 +70,7 @@ TEST_CASE("fitted numbers take their places, with what they rest on; everything 
   const auto back = load(text);
   CHECK(back.sustained.at("h100") == 0.9);
   CHECK(back.attention.at("a100") == 0.3);
-  CHECK(back.host.iteration.value() == doctest::Approx(1e-3));
+  CHECK(back.host.iteration.value() == test::about(1e-3));
   CHECK(back.host.basis == profiles::HostBasis::fitted);
 }
 
@@ -101,8 +102,8 @@ TEST_CASE("every profile that ships can be written, and reads back with the fitt
     expected.host.basis = back.host.basis;
     expected.host.collective = back.host.collective;
     expected.host.forward_kernel = back.host.forward_kernel;
-    CHECK(back.host.collective.value() == doctest::Approx(12e-6));
-    CHECK(back.host.forward_kernel.value() == doctest::Approx(12e-6));
+    CHECK(back.host.collective.value() == test::about(12e-6));
+    CHECK(back.host.forward_kernel.value() == test::about(12e-6));
     CHECK(back.host.basis != profiles::HostBasis::assumed);
     CHECK(back == expected);
   }

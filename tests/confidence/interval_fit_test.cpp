@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "scenarios/confidence/fit/interval_coverage.hpp"
+#include "tests/about.hpp"
 
 using namespace confidence;
 
@@ -39,9 +40,9 @@ void add(std::vector<Residual>& rs, const std::string& framework, int sources, d
 }  // namespace
 
 TEST_CASE("the interval score is the width, and 20 times what a nine-in-ten interval misses by") {
-  CHECK(interval_score({-0.1, 0.2}, 0, 0.9) == doctest::Approx(0.3));
-  CHECK(interval_score({-0.1, 0.2}, 0.25, 0.9) == doctest::Approx(0.3 + 20 * 0.05));
-  CHECK(interval_score({-0.1, 0.2}, -0.2, 0.9) == doctest::Approx(0.3 + 20 * 0.1));
+  CHECK(interval_score({-0.1, 0.2}, 0, 0.9) == test::about(0.3));
+  CHECK(interval_score({-0.1, 0.2}, 0.25, 0.9) == test::about(0.3 + 20 * 0.05));
+  CHECK(interval_score({-0.1, 0.2}, -0.2, 0.9) == test::about(0.3 + 20 * 0.1));
 }
 
 TEST_CASE("quantiles stand at the middles of equal shares") {
@@ -52,10 +53,10 @@ TEST_CASE("quantiles stand at the middles of equal shares") {
   REQUIRE(m.groups.size() == 1);
   CHECK(m.groups[0].source == "s");
   CHECK(m.groups[0].points == 40);
-  CHECK(m.groups[0].weight == doctest::Approx(std::sqrt(40)));
+  CHECK(m.groups[0].weight == test::about(std::sqrt(40)));
   REQUIRE(m.groups[0].quantiles.size() == 10);
-  CHECK(m.groups[0].quantiles[0] == doctest::Approx(0.025));
-  CHECK(m.groups[0].quantiles[9] == doctest::Approx(0.385));
+  CHECK(m.groups[0].quantiles[0] == test::about(0.025));
+  CHECK(m.groups[0].quantiles[9] == test::about(0.385));
 }
 
 TEST_CASE("errors that grow with the host's share make spreads grow") {
@@ -73,7 +74,7 @@ TEST_CASE("frameworks whose errors differ are told apart, such as do not differ 
   add(alike, "megatron", 6, 0.1, 1);
   add(alike, "pytorch", 6, 0.1, 2);
   const auto m = fit_intervals(differ);
-  CHECK(m.similarity.other_framework == doctest::Approx(0.05));
+  CHECK(m.similarity.other_framework == test::about(0.05));
   CHECK(fit_intervals(alike).similarity.other_framework >= 0.2);
   const auto width = [&](const char* framework) {
     const scenarios::Spread s = scenarios::spread_for(m, {{framework, "new", "one node", "half", "whole", "dense"}, 30, {0, 0}});

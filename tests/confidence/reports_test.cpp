@@ -2,6 +2,7 @@
 #include "reports/validation/json.hpp"
 #include "reports/validation/markdown.hpp"
 #include "reports/validation/text.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -48,9 +49,9 @@ TEST_CASE("text: one line per group, worst cases with their places, columns that
 TEST_CASE("JSON holds every point, with its reason where there is no forecast") {
   const auto j = nlohmann::json::parse(json_report(made()));
   CHECK(j["groups"][0]["failed"] == 1);
-  CHECK(j["groups"][0]["time"]["mean_error"].get<double>() == doctest::Approx(0.25));
+  CHECK(j["groups"][0]["time"]["mean_error"].get<double>() == test::about(0.25));
   CHECK(j["points"].size() == 3);
-  CHECK(j["points"][0]["error"].get<double>() == doctest::Approx(0.5));
+  CHECK(j["points"][0]["error"].get<double>() == test::about(0.5));
   CHECK(j["points"][2]["failure"] == "3 & 4 do not divide");
   CHECK_FALSE(j["points"][2].contains("predicted_s"));
 }

@@ -1,4 +1,5 @@
 #include "scenarios/confidence/statistics.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -11,19 +12,19 @@ TEST_CASE("errors by hand: 10 % too long, 10 % too short, right, twice too long"
   const std::vector<Pair> pairs{{1, 1.1}, {2, 1.8}, {3, 3}, {4, 8}};
   const ErrorStatistics e = error_statistics(pairs);
   CHECK(e.n == 4);
-  CHECK(e.mean == doctest::Approx((0.1 + 0.1 + 0 + 1) / 4));
-  CHECK(e.median == doctest::Approx(0.1));
-  CHECK(e.bias == doctest::Approx(std::pow(1.1 * 0.9 * 1 * 2, 0.25) - 1));
+  CHECK(e.mean == test::about((0.1 + 0.1 + 0 + 1) / 4));
+  CHECK(e.median == test::about(0.1));
+  CHECK(e.bias == test::about(std::pow(1.1 * 0.9 * 1 * 2, 0.25) - 1));
   CHECK(e.tau == 1);
 }
 
 TEST_CASE("bias: twice as long and half as long cancel") {
-  CHECK(error_statistics(std::vector<Pair>{{1, 2}, {1, 0.5}}).bias == doctest::Approx(0));
+  CHECK(error_statistics(std::vector<Pair>{{1, 2}, {1, 0.5}}).bias == test::about(0));
 }
 
 TEST_CASE("Kendall's tau: five of six pairs in order, ties count for neither") {
   // Only (3, 4) are swapped: 5 in order, 1 not.
-  CHECK(kendall_tau(std::vector<Pair>{{1, 1}, {2, 2}, {3, 4}, {4, 3}}) == doctest::Approx(4.0 / 6));
+  CHECK(kendall_tau(std::vector<Pair>{{1, 1}, {2, 2}, {3, 4}, {4, 3}}) == test::about(4.0 / 6));
   // Two equal measured values: that pair says nothing.
   CHECK(kendall_tau(std::vector<Pair>{{1, 1}, {1, 5}, {2, 6}}) == 1);
   CHECK(kendall_tau(std::vector<Pair>{{1, 1}}) == 0);

@@ -13,6 +13,8 @@
 
 #include "profiles/measured/points.hpp"
 #include "scenarios/question/scenario.hpp"
+#include "tests/about.hpp"
+#include "tests/shared_data.hpp"
 
 namespace fs = std::filesystem;
 
@@ -102,7 +104,7 @@ TEST_CASE("a public table becomes points") {
   const auto points = tables.points("vtrain-single-node");
   REQUIRE(points.size() == 1);
   CHECK(setting(tables.points("vtrain-multi-node").at(0), "cluster.links.infiniband.bandwidth") == "12.5 GB/s");
-  CHECK(points[0].measured.value().value() == doctest::Approx(0.0125));
+  CHECK(points[0].measured.value().value() == test::about(0.0125));
   CHECK(points[0].tensor == 2);
   CHECK(points[0].framework == "deepspeed");
 }
@@ -164,8 +166,8 @@ TEST_CASE("rows of published runs become points: seconds from tokens, machines a
   const auto points = tables.points("multinode-x-h100-bf16");
   REQUIRE(points.size() == 3);
   CHECK(points[0].measured.value().value() == 9.0);
-  CHECK(points[1].measured.value().value() == doctest::Approx(126 * 8192 / 64512.0));
-  CHECK(points[2].measured.value().value() == doctest::Approx(126 * 8192 / (2016.0 * 32)));
+  CHECK(points[1].measured.value().value() == test::about(126 * 8192 / 64512.0));
+  CHECK(points[2].measured.value().value() == test::about(126 * 8192 / (2016.0 * 32)));
   CHECK(points[0].cluster == "dgx-h100");
   CHECK(points[0].nodes == 4);
   CHECK(points[0].data == 2);
@@ -222,7 +224,7 @@ TEST_CASE("a row of Megatron-Bridge gets the flags of its recipe") {
   CHECK(log.find("bridge: 1 rows left out: no recipe has this plan") != std::string::npos);
   const auto gb200 = tables.points("bridge-gb200-dense-bf16");
   REQUIRE(gb200.size() == 1);
-  CHECK(gb200[0].measured.value().value() == doctest::Approx(64 * 8192 / (100.0 * 256)));
+  CHECK(gb200[0].measured.value().value() == test::about(64 * 8192 / (100.0 * 256)));
   CHECK(gb200[0].nodes == 64);
   CHECK(setting(gb200[0], "cluster.node.domain.segment") == "16");
   CHECK(setting(gb200[0], "training.framework.overlap_tensor") == "true");
@@ -271,7 +273,7 @@ TEST_CASE("latencies of whole models become points") {
     CHECK(log.find(std::string("neusight: 1 rows left out: ") + why) != std::string::npos);
   const auto l4 = tables.points("neusight-l4");
   REQUIRE(l4.size() == 1);
-  CHECK(l4[0].measured.value().value() == doctest::Approx(0.010));
+  CHECK(l4[0].measured.value().value() == test::about(0.010));
   CHECK(setting(l4[0], "cluster.node.gpus.type") == "l4-24gb");
   CHECK(setting(tables.points("neusight-a100-pcie").at(0), "model.head_transform") == "true");
   const auto h100 = tables.points("neusight-h100");
@@ -300,7 +302,7 @@ TEST_CASE("MLPerf's LoRA becomes points") {
   CHECK(tables.convert().find("mlperf-training: 1 rows left out: no plan is given") != std::string::npos);
   const auto h100 = tables.points("mlperf-lora-h100-fp8");
   REQUIRE(h100.size() == 3);
-  CHECK(h100[0].measured.value().value() == doctest::Approx(4));
+  CHECK(h100[0].measured.value().value() == test::about(4));
   CHECK(h100[0].tensor == 4);
   CHECK(h100[0].context == 1);
   CHECK(setting(h100[0], "training.fp8_attention") == "true");
@@ -314,16 +316,11 @@ TEST_CASE("MLPerf's LoRA becomes points") {
   for (const auto& p : {h100[0], l40s}) (void)scenarios::load_scenario(measured::scenario_of(p), {});
 }
 
-// The public tables lie beside the project where it is developed. Every point of half precision is a scenario that can be read.
-TEST_CASE("the public tables become points that can be read") {
-  const fs::path data = SOURCE_DIRECTORY "/../shared/data/measured";
-  if (!fs::exists(data / "e2e" / "nemo_megatron_bridge_perf.csv")) {
-    MESSAGE("skipped: no public tables in ", data.string());
-    return;
-  }
+// Every point of half precision is a scenario that can be read.
+TEST_CASE("the public tables become points that can be read (needs shared data)" * test::needs("e2e/nemo_megatron_bridge_perf.csv")) {
   if (!has_python()) return;
   Tables tables;
-  tables.convert(data);
+  tables.convert(test::shared_data(""));
   std::map<std::string, std::size_t> loaded;
   for (const std::string& group : tables.groups()) {
     if (!group.ends_with("-bf16") && !group.starts_with("golden-") && !group.starts_with("simumax-") && !group.starts_with("neusight-"))

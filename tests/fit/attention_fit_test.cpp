@@ -1,4 +1,5 @@
 #include "profiles/fit/attention_fit.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,5 +24,5 @@ TEST_CASE("a fit of attention finds the model that made the rows, whatever one b
   rows[5].seconds *= 3;
   const profiles::AttentionModel found = fit::fit_attention(rows);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i != 5) CHECK(fit::predict(found, rows[i]) == doctest::Approx(rows[i].seconds).epsilon(0.02));
+    if (i != 5) CHECK(fit::predict(found, rows[i]) == test::about(rows[i].seconds, 0.02));
 }

@@ -12,6 +12,7 @@
 #include "profiles/fit/product_fit.hpp"
 #include "profiles/fit/rate_fit.hpp"
 #include "profiles/fitted_text.hpp"
+#include "tests/about.hpp"
 
 using fit::CalibrationConfig;
 using measured::KernelMeasurement;
@@ -87,9 +88,9 @@ TEST_CASE("matmuls: what the fit says of shapes kept aside is as near as the noi
   CHECK(fit.provenance.held_out_error < 0.025);  // uniform noise of 3 % alone leaves 1.5 %
   CHECK(std::abs(fit.held_out_bias) < 0.01);
   const auto& model = result.fitted.products.at({KernelKind::matmul, Precision::bf16}).model;
-  CHECK(model.bandwidth_share == doctest::Approx(0.7).epsilon(0.1));
-  CHECK(model.launch_s == doctest::Approx(4e-6).epsilon(0.1));
-  CHECK(model.peak_share == doctest::Approx(0.85).epsilon(0.1));
+  CHECK(model.bandwidth_share == test::about(0.7, 0.1));
+  CHECK(model.launch_s == test::about(4e-6, 0.1));
+  CHECK(model.peak_share == test::about(0.85, 0.1));
 }
 
 TEST_CASE("one row in ten made wrong by two to twenty times hardly moves the fit") {
@@ -119,9 +120,9 @@ TEST_CASE("a memory-bound kind: (bytes + half) / (bandwidth x 0.8), with a timer
   for (double bytes = 1e5; bytes < 5e9; bytes *= 1.3) rows.push_back(norm(bytes, 20e-6 + bytes / (2039e9 * 0.8)));
   const auto result = fit::calibrate_kernels(device(), rows, {});
   const auto& rate = result.fitted.rates.at(KernelKind::norm);
-  CHECK(rate.traffic.max == doctest::Approx(0.8).epsilon(0.01));
+  CHECK(rate.traffic.max == test::about(0.8, 0.01));
   // The profile's shortest kernel takes 2 us: only so much of the fixed part is the kernel's.
-  CHECK(rate.traffic.half == doctest::Approx(2e-6 * 2039e9 * 0.8).epsilon(0.01));
+  CHECK(rate.traffic.half == test::about(2e-6 * 2039e9 * 0.8, 0.01));
   CHECK(result.fits[0].provenance.held_out_error < 0.01);
 }
 
@@ -161,5 +162,5 @@ TEST_CASE("a sister's rows are fitted with the sister's own peaks, and told") {
   const auto& fit = result.fitted.products.at({KernelKind::matmul, Precision::bf16});
   CHECK(fit.provenance.device == "a100-sxm-80gb");
   CHECK_FALSE(fit.provenance.borrowed);
-  CHECK(fit.model.bandwidth_share == doctest::Approx(0.7).epsilon(0.1));
+  CHECK(fit.model.bandwidth_share == test::about(0.7, 0.1));
 }

@@ -12,6 +12,8 @@
 #include "profiles/fit/held_out.hpp"
 #include "profiles/fit/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "tests/about.hpp"
+#include "tests/shared_data.hpp"
 #include "topology/load.hpp"
 
 namespace {
@@ -76,8 +78,8 @@ TEST_CASE("rows made by a profile give the profile back, from a start that is wr
   CHECK(mean_error(fit.residuals, 0, true) < 0.01);
   for (const Protocol p : {Protocol::ll, Protocol::simple}) {
     const auto &got = *fit.profile.find("nvlink", Algorithm::ring, p), &want = *truth.find("nvlink", Algorithm::ring, p);
-    CHECK(got.efficiency == doctest::Approx(want.efficiency).epsilon(0.05));
-    CHECK(got.latency.value() == doctest::Approx(want.latency.value()).epsilon(0.15));
+    CHECK(got.efficiency == test::about(want.efficiency, 0.05));
+    CHECK(got.latency.value() == test::about(want.latency.value(), 0.15));
     CHECK(got.source.find("fitted") == 0);
   }
   // No row tells of PCIe: as it was.
@@ -90,7 +92,7 @@ TEST_CASE("one row in ten three times too slow does not bend the fit") {
   auto rows = rows_of(truth);
   for (std::size_t i = 0; i < rows.size(); i += 10) rows[i].time = rows[i].time * 3;
   const NetworkProfile fitted = fit::fit_network(truth, rows).profile;
-  CHECK(fitted.find("nvlink", Algorithm::ring, Protocol::simple)->efficiency == doctest::Approx(0.8).epsilon(0.05));
+  CHECK(fitted.find("nvlink", Algorithm::ring, Protocol::simple)->efficiency == test::about(0.8, 0.05));
 }
 
 TEST_CASE("rows of other clusters take no part in residuals") {
@@ -122,16 +124,11 @@ TEST_CASE("a fifth is kept aside, the same rows whatever table they are in") {
 }
 
 // What must hold of the profiles that ship, on public tables that do not. Errors are means over all rows of 1 MB and more.
-TEST_CASE("profiles that ship against public tables") {
-  const std::filesystem::path folder = std::filesystem::path(SOURCE_DIRECTORY) / ".." / "shared" / "data" / "measured" / "collectives";
-  if (!std::filesystem::exists(folder)) {
-    MESSAGE("skipped: " << folder.string() << " is not there");
-    return;
-  }
+TEST_CASE("profiles that ship against public tables (needs shared data)" * test::needs("collectives")) {
   measured::Measurements all;
   for (const char* const name :
        {"aiconfigurator_nccl_intranode.csv", "vtrain_nccl_allreduce_a100_v100.csv", "nccl_tests_public_tables.csv"}) {
-    std::ifstream in(folder / name);
+    std::ifstream in(test::shared_data("collectives") / name);
     std::stringstream text;
     text << in.rdbuf();
     const auto m = measured::read_measurements(text.str(), name);

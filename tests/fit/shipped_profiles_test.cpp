@@ -4,23 +4,21 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "profiles/fit/held_out.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
 #include "profiles/kernel_time.hpp"
+#include "tests/shared_data.hpp"
 
 using pcg::KernelKind;
 using pcg::Precision;
 
 namespace {
 
-const std::string kTables = SOURCE_DIRECTORY "/../shared/data/measured/operators/";
-
 std::vector<measured::KernelMeasurement> held_out_rows(const std::string& file, const std::string& device, KernelKind kind, Precision p) {
-  std::ifstream in(kTables + file, std::ios::binary);
+  std::ifstream in(test::shared_data("operators") / file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
   std::vector<measured::KernelMeasurement> rows;
@@ -39,11 +37,7 @@ struct Target {
 
 }  // namespace
 
-TEST_CASE("shapes that no fit saw are told to within 10 % on average, by table") {
-  if (!std::filesystem::exists(kTables)) {
-    MESSAGE("skipped: no tables at ", kTables);
-    return;
-  }
+TEST_CASE("shapes that no fit saw are forecast to within 10 % on average, by table (needs shared data)" * test::needs("operators")) {
   const Target targets[] = {
       {"gemm_bf16_a100_sxm.csv", "a100-sxm-80gb", KernelKind::matmul, Precision::bf16, 0.06},
       {"gemm_bf16_h100_sxm.csv", "h100-sxm-80gb", KernelKind::matmul, Precision::bf16, 0.06},

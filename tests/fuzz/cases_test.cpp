@@ -2,7 +2,6 @@
 // A file cases/TARGET/NAME was found with TARGET; its name says the fault that it showed.
 #include <doctest/doctest.h>
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -29,15 +28,13 @@ std::vector<FuzzCase> fuzz_cases() {
 
 }  // namespace
 
-TEST_CASE("what was once found is read or refused by every reader, within five seconds") {
+TEST_CASE("what was once found is read or refused by every reader") {
   const std::vector<FuzzCase> cases = fuzz_cases();
   REQUIRE(!cases.empty());
   for (const FuzzCase& c : cases)
     for (const fuzz::Target& target : fuzz::kTargets) {
       CAPTURE(c.name);
       CAPTURE(target.name);
-      const std::clock_t start = std::clock();  // of the processor: tests run beside each other
       CHECK_NOTHROW(target.read(c.bytes));
-      CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5);
     }
 }

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "made_files.hpp"
+#include "tests/about.hpp"
 
 using namespace imports;
 using namespace profiles;
@@ -45,12 +46,12 @@ TEST_CASE("nodes on the device become kernels and collectives, host operations d
   CHECK(t.kernels[0].kind == pcg::KernelKind::matmul);
   CHECK(t.kernels[0].precision == pcg::Precision::fp32);
   CHECK(t.kernels[0].stream == 7);
-  CHECK(t.kernels[0].start->value() == doctest::Approx(0));
+  CHECK(t.kernels[0].start->value() == test::about(0));
   REQUIRE(t.collectives.size() == 1);
   CHECK(t.collectives[0].kind == CollectiveKind::all_reduce);
   CHECK(t.collectives[0].bytes->value() == 8192);
-  CHECK(t.collectives[0].start->value() == doctest::Approx(30e-6));
-  CHECK(t.span.value() == doctest::Approx(90e-6));  // 110 .. 200 us
+  CHECK(t.collectives[0].start->value() == test::about(30e-6));
+  CHECK(t.span.value() == test::about(90e-6));  // 110 .. 200 us
   CHECK(t.notes[0] == "Chakra schema 0.0.4");
   CHECK(t.notes[1] == "1 of 3 nodes are host operations and are not imported");
 }

@@ -3,6 +3,7 @@
 
 #include "made_files.hpp"
 #include "profiles/imports/formats/kineto_time.hpp"
+#include "tests/about.hpp"
 
 using namespace imports;
 using namespace profiles;
@@ -35,8 +36,8 @@ TEST_CASE("a kernel has the kind of its name and the shape of the operation that
   CHECK(k.device == 0);
   CHECK(k.stream == 7);
   // 100.001 us after the step's begin, to the nanosecond although the stamps are of 1.7e15 us.
-  CHECK(k.start->value() == doctest::Approx(100.001e-6).epsilon(1e-12));
-  CHECK(k.duration.value() == doctest::Approx(20.002e-6).epsilon(1e-12));
+  CHECK(k.start->value() == test::about(100.001e-6, 1e-12));
+  CHECK(k.duration.value() == test::about(20.002e-6, 1e-12));
   REQUIRE(k.operation != kNoOperation);
   const ImportedOperation& o = t.operations[k.operation];
   CHECK(o.name == "aten::addmm");  // not aten::linear around it
@@ -59,7 +60,7 @@ TEST_CASE("an all-gather's bytes are its whole output, an all-reduce's what goes
   CHECK(gather.element == "bf16");
   CHECK(gather.group_size == 8);
   CHECK(gather.ranks == std::vector{0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(gather.start->value() == doctest::Approx(110e-6));  // its stamp is text in the file
+  CHECK(gather.start->value() == test::about(110e-6));  // its stamp is text in the file
   // From the annotation that was open when it was launched: 300 x 10 numbers of 4 B. Its External id is only the correlation again.
   const ImportedCollective& reduce = of_kind(t, CollectiveKind::all_reduce);
   CHECK(reduce.bytes->value() == 12000);
@@ -71,10 +72,10 @@ TEST_CASE("a step knows how long its device was busy; devices are those that did
   const ImportedTrace t = made::import_text(made::kineto());
   REQUIRE(t.iterations.size() == 1);
   CHECK(t.iterations[0].name == "ProfilerStep#7");
-  CHECK(t.iterations[0].duration.value() == doctest::Approx(1e-3));
+  CHECK(t.iterations[0].duration.value() == test::about(1e-3));
   // 100.001 .. 120.003, 110 .. 150, 130 .. 140 and 160 .. 190 us: 49.999 + 30.
-  CHECK(t.iterations[0].busy->value() == doctest::Approx(79.999e-6));
-  CHECK(t.span.value() == doctest::Approx(89.999e-6));
+  CHECK(t.iterations[0].busy->value() == test::about(79.999e-6));
+  CHECK(t.span.value() == test::about(89.999e-6));
   REQUIRE(t.devices.size() == 1);
   CHECK(t.devices[0].name == "NVIDIA A100-SXM4-80GB");
   CHECK(t.devices[0].profile == "a100-sxm-80gb");

@@ -4,6 +4,7 @@
 #include "made_files.hpp"
 #include "profiles/imports/to_measurements.hpp"
 #include "profiles/imports/traces/summary.hpp"
+#include "tests/about.hpp"
 
 using namespace imports;
 using namespace measured;
@@ -44,7 +45,7 @@ TEST_CASE("operations of one shape are one row, the median of their kernels' sum
   CHECK(m.kernels[0].device == "a100-sxm-80gb");
   CHECK(m.kernels[0].precision == pcg::Precision::tf32);  // not fp32, which is the type of the inputs and of the second kernel
   CHECK(m.kernels[0].kernel.m == 64);
-  CHECK(m.kernels[0].time.value() == doctest::Approx(12e-6));  // of 10, 12 and 24
+  CHECK(m.kernels[0].time.value() == test::about(12e-6));  // of 10, 12 and 24
   CHECK(m.kernels[0].source.ends_with("f (median of 3)"));
   CHECK(m.notes[0].find("1 of 4 operations") == 0);
 }
@@ -58,7 +59,7 @@ TEST_CASE("rows of nccl-tests become measurements of the named cluster") {
   CHECK(c.gpus == 4);
   CHECK(c.kind == CollectiveKind::all_reduce);
   CHECK(c.bytes.value() == 1048576);
-  CHECK(c.time.value() == doctest::Approx(49.5e-6));  // of 50 and 49
+  CHECK(c.time.value() == test::about(49.5e-6));  // of 50 and 49
   CHECK(m.notes.empty());
 }
 
@@ -67,15 +68,15 @@ TEST_CASE("totals by kind, stream and collective") {
   REQUIRE(s.kinds.size() == 2);
   CHECK(s.kinds[0].kind == "matmul");
   CHECK(s.kinds[0].shaped == 1);
-  CHECK(s.kinds[0].time.value() == doctest::Approx(20.002e-6));
+  CHECK(s.kinds[0].time.value() == test::about(20.002e-6));
   REQUIRE(s.streams.size() == 2);
   CHECK(s.streams[1].stream == 20);
   CHECK(s.streams[1].collectives == 2);
-  CHECK(s.streams[1].time.value() == doctest::Approx(70e-6));
+  CHECK(s.streams[1].time.value() == test::about(70e-6));
   REQUIRE(s.collectives.size() == 2);
   CHECK(s.collectives[0].kind == "all_gather");
   // 16000 B in 40 us is 400 MB/s; on 8 ranks 7/8 of it crosses the bus.
-  CHECK(s.collectives[0].algbw.value() == doctest::Approx(4e8));
-  CHECK(s.collectives[0].busbw.value() == doctest::Approx(3.5e8));
+  CHECK(s.collectives[0].algbw.value() == test::about(4e8));
+  CHECK(s.collectives[0].busbw.value() == test::about(3.5e8));
   CHECK(s.collectives[1].busbw.value() == 0);  // the group is not known
 }

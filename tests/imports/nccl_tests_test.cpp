@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_files.hpp"
+#include "tests/about.hpp"
 
 using namespace imports;
 using namespace profiles;
@@ -36,7 +37,7 @@ TEST_CASE("rows are collectives, out of place and in place, with ranks and nodes
   CHECK(c.nodes == 2);
   CHECK(*c.in_place);
   CHECK(!c.start);
-  CHECK(c.duration.value() == doctest::Approx(49e-6));
+  CHECK(c.duration.value() == test::about(49e-6));
   CHECK(c.source.ends_with("f:13"));
   CHECK(t.devices.size() == 4);
   CHECK(t.devices[3].profile == "a100-sxm-40gb");

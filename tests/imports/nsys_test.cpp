@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_files.hpp"
+#include "tests/about.hpp"
 
 using namespace imports;
 using namespace profiles;
@@ -25,8 +26,8 @@ TEST_CASE("kernels, collectives, copies, iterations and devices") {
   CHECK(t.kernels[0].kind == pcg::KernelKind::matmul);
   CHECK(t.kernels[0].precision == pcg::Precision::bf16);
   CHECK(t.kernels[0].stream == 7);
-  CHECK(t.kernels[0].start->value() == doctest::Approx(1e-6));  // the iteration began at 1000 ns
-  CHECK(t.kernels[0].duration.value() == doctest::Approx(3e-6));
+  CHECK(t.kernels[0].start->value() == test::about(1e-6));  // the iteration began at 1000 ns
+  CHECK(t.kernels[0].duration.value() == test::about(3e-6));
   CHECK(t.names[t.kernels[1].name] == "Memcpy DtoD");
   CHECK(t.kernels[1].moved.value() == 4096);
   REQUIRE(t.collectives.size() == 1);
@@ -34,8 +35,8 @@ TEST_CASE("kernels, collectives, copies, iterations and devices") {
   CHECK(!t.collectives[0].bytes);
   REQUIRE(t.iterations.size() == 1);
   CHECK(t.iterations[0].name == "iteration 5");
-  CHECK(t.iterations[0].duration.value() == doctest::Approx(11e-6));
-  CHECK(t.iterations[0].busy->value() == doctest::Approx(8e-6));  // 2 .. 9 and 10 .. 11 us
+  CHECK(t.iterations[0].duration.value() == test::about(11e-6));
+  CHECK(t.iterations[0].busy->value() == test::about(8e-6));  // 2 .. 9 and 10 .. 11 us
   REQUIRE(t.devices.size() == 1);
   CHECK(t.devices[0].id == 1);
   CHECK(t.devices[0].profile == "h100-sxm-80gb");

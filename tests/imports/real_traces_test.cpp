@@ -8,6 +8,7 @@
 #include "profiles/imports/import.hpp"
 #include "profiles/imports/to_measurements.hpp"
 #include "profiles/imports/traces/summary.hpp"
+#include "tests/shared_data.hpp"
 
 using namespace imports;
 using namespace measured;
@@ -15,13 +16,7 @@ using namespace profiles;
 
 namespace {
 
-const std::filesystem::path kTraces = std::filesystem::path(SOURCE_DIRECTORY) / "../shared/data/measured/traces/hta";
-
-bool absent() {
-  if (std::filesystem::exists(kTraces)) return false;
-  MESSAGE("skipped: no " << kTraces.string());
-  return true;
-}
+constexpr const char* kTraces = "traces/hta";
 
 const CollectiveTotal& total(const TraceSummary& s, const std::string& kind, const std::string& element) {
   for (const CollectiveTotal& c : s.collectives)
@@ -32,18 +27,16 @@ const CollectiveTotal& total(const TraceSummary& s, const std::string& kind, con
 
 }  // namespace
 
-TEST_CASE("every trace of the collection is read") {
-  if (absent()) return;
-  for (const auto& file : std::filesystem::directory_iterator(kTraces)) {
+TEST_CASE("every trace of the collection is read (needs shared data)" * test::needs(kTraces)) {
+  for (const auto& file : std::filesystem::directory_iterator(test::shared_data(kTraces))) {
     const ImportedTrace t = import_trace(file.path());
     CHECK_MESSAGE(!t.kernels.empty(), file.path().filename().string());
     CHECK(t.span.value() > 0);
   }
 }
 
-TEST_CASE("data parallelism on two A100: each step reduces ResNet-50's 25.6 million gradients") {
-  if (absent()) return;
-  const ImportedTrace t = import_trace(kTraces / "nccl_parser_config_nccl_data.json.gz");
+TEST_CASE("data parallelism on two A100: each step reduces ResNet-50's 25.6 million gradients (needs shared data)" * test::needs(kTraces)) {
+  const ImportedTrace t = import_trace(test::shared_data(kTraces) / "nccl_parser_config_nccl_data.json.gz");
   CHECK(t.iterations.size() == 3);
   CHECK(t.collectives.size() == 21);
   CHECK(*t.world_size == 2);
@@ -54,9 +47,9 @@ TEST_CASE("data parallelism on two A100: each step reduces ResNet-50's 25.6 mill
   CHECK(total(s, "broadcast", "fp32").bytes.value() == 3 * 4.0 * 53120);  // running means and variances: 2 x 26560 channels
 }
 
-TEST_CASE("a recommender on 8 A100: sizes come from annotations, and matrix products from shapes run below the peak") {
-  if (absent()) return;
-  const ImportedTrace t = import_trace(kTraces / "trace_diff_control_control.json.gz");
+TEST_CASE("a recommender on 8 A100: sizes come from annotations, and matrix products from shapes run below the peak (needs shared data)" *
+          test::needs(kTraces)) {
+  const ImportedTrace t = import_trace(test::shared_data(kTraces) / "trace_diff_control_control.json.gz");
   CHECK(total(summarise(t), "all_to_all", "fp32").sized == 18);
   const Measurements m = to_measurements(t, {.device = "a100-sxm-40gb", .cluster = ""});
   std::map<pcg::Precision, double> fastest;  // FLOP/s

@@ -165,3 +165,20 @@ TEST_CASE("what opens files to read says which, and answers are written in one p
     CHECK_MESSAGE(!has("std::ofstream"), file, " writes a file");
   }
 }
+
+// doctest's comparison adds an absolute slack, below which every time in seconds is equal to every other.
+TEST_CASE("tests compare real numbers by test::about alone") {
+  const std::string bare = std::string("doctest::") + "Approx";
+  std::size_t users = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_DIRECTORY) / "tests")) {
+    if (entry.path().extension() != ".hpp" && entry.path().extension() != ".cpp") continue;
+    const std::string file = fs::relative(entry.path(), SOURCE_DIRECTORY).generic_string();
+    bool compares = false;
+    for (const std::string& line : lines_of(file)) {
+      CHECK_MESSAGE(line.find(bare) == std::string::npos, file, ": ", line);
+      compares = compares || line.find("about(") != std::string::npos;
+    }
+    users += compares ? 1 : 0;
+  }
+  CHECK(users > 100);  // the search itself works
+}

@@ -3,6 +3,7 @@
 
 #include "base/diagnostics.hpp"
 #include "profiles/measured/collective_tables.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -25,7 +26,7 @@ void check_row(const measured::CollectiveMeasurement& m, const std::string& clus
   CHECK(m.gpus == gpus);
   CHECK(m.kind == kind);
   CHECK(m.bytes.value() == bytes);
-  CHECK(m.time.value() == doctest::Approx(seconds));
+  CHECK(m.time.value() == test::about(seconds));
 }
 
 bool noted(const Measurements& m, const std::string& what) {

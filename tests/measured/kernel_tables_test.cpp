@@ -3,6 +3,7 @@
 
 #include "base/diagnostics.hpp"
 #include "profiles/measured/kernel_tables.hpp"
+#include "tests/about.hpp"
 
 using measured::read_measurements;
 using pcg::KernelKind;
@@ -47,7 +48,7 @@ TEST_CASE("a table of matmuls: the source names the system; sizes of 0 and unkno
   REQUIRE(m.kernels.size() == 1);
   CHECK(m.kernels[0].device == "h100-sxm-80gb");
   CHECK(m.kernels[0].precision == Precision::bf16);
-  CHECK(m.kernels[0].time.value() == doctest::Approx(2e-6));
+  CHECK(m.kernels[0].time.value() == test::about(2e-6));
   CHECK(m.notes.size() == 2);
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("DeepBench: fields are JSON in a cell; a convolution is three products
   CHECK(m.kernels[0].kernel.m == 2 * 56 * 56);
   CHECK(m.kernels[0].kernel.n == 128);
   CHECK(m.kernels[0].kernel.k == 64 * 9);
-  CHECK(m.kernels[2].time.value() == doctest::Approx(3e-4));
+  CHECK(m.kernels[2].time.value() == test::about(3e-4));
   CHECK(m.kernels[2].kernel.k == 2 * 56 * 56);
   for (const auto& k : m.kernels) CHECK(k.kernel.flops.value() == 2.0 * 2 * 56 * 56 * 128 * 64 * 9);
 }
@@ -88,15 +89,15 @@ TEST_CASE("cuDNN's attention: a pass a row; other libraries, fixed orders and fa
   const auto& forward = m.kernels[0];
   CHECK(forward.device == "gb200-186gb");
   CHECK(forward.kernel.kind == KernelKind::attention);
-  CHECK(forward.kernel.flops.value() == doctest::Approx(2.0 * 128 * 4096 * 4096 / 2 * 256));
-  CHECK(forward.kernel.bytes.value() == doctest::Approx(2.0 * 2 * (64 + 8) * 4096 * 256));
+  CHECK(forward.kernel.flops.value() == test::about(2.0 * 128 * 4096 * 4096 / 2 * 256));
+  CHECK(forward.kernel.bytes.value() == test::about(2.0 * 2 * (64 + 8) * 4096 * 256));
   CHECK(m.kernels[1].precision == Precision::mxfp8);
   CHECK(m.kernels[1].kernel.kind == KernelKind::attention_gradient);
-  CHECK(m.kernels[1].kernel.flops.value() == doctest::Approx(2.0 * 128 * 4096 * 4096 / 2 * 640));
+  CHECK(m.kernels[1].kernel.flops.value() == test::about(2.0 * 128 * 4096 * 4096 / 2 * 640));
   CHECK(m.kernels[2].kernel.n == 128);
-  CHECK(m.kernels[2].kernel.flops.value() == doctest::Approx(2.0 * 256 * 4096 * 128 * (1 - 128.0 / 8192) * 128));
+  CHECK(m.kernels[2].kernel.flops.value() == test::about(2.0 * 256 * 4096 * 128 * (1 - 128.0 / 8192) * 128));
   CHECK(m.kernels[3].kernel.k == 160);
-  CHECK(m.kernels[3].kernel.flops.value() == doctest::Approx(2.0 * 256 * 4096 * 4096 * (3 * 192 + 2 * 128)));
+  CHECK(m.kernels[3].kernel.flops.value() == test::about(2.0 * 256 * 4096 * 4096 * (3 * 192 + 2 * 128)));
 }
 
 TEST_CASE("what is no table, cut off, or holds words for numbers is refused with the line") {

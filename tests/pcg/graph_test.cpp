@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/models/builtins.hpp"
+#include "tests/about.hpp"
 
 namespace pcg {
 namespace {
@@ -64,7 +65,7 @@ TEST_CASE("a graph at another batch and back is the same graph; FLOPs are propor
     CHECK_MESSAGE(with_batch(six, 4) == g, name);
     CHECK(six.batch() == 6);
     CHECK(six.parameters() == g.parameters());
-    CHECK(six.forward_flops().value() == doctest::Approx(1.5 * g.forward_flops().value()));
+    CHECK(six.forward_flops().value() == test::about(1.5 * g.forward_flops().value()));
     CHECK(six == models::builtin(name, 6));
   }
 }

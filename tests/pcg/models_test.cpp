@@ -8,6 +8,7 @@
 #include "pcg/models/builtins.hpp"
 #include "pcg/models/families/shifted_windows.hpp"
 #include "pcg/models/families/transformer.hpp"
+#include "tests/about.hpp"
 
 namespace pcg::models {
 namespace {
@@ -90,16 +91,16 @@ TEST_CASE("language models: published parameters") {
   CHECK(parameters("qwen3-32b") == 32'762'123'264);
   CHECK(parameters("qwen3-30b-a3b") == 30'532'122'624);
   CHECK(parameters("qwen3-235b-a22b") == 235'093'634'560);
-  CHECK(static_cast<double>(parameters("gpt-oss-120b")) == doctest::Approx(116.83e9).epsilon(1e-4));
-  CHECK(static_cast<double>(parameters("gpt-oss-20b")) == doctest::Approx(20.91e9).epsilon(1e-3));
-  CHECK(static_cast<double>(parameters("kimi-k2")) == doctest::Approx(1026e9).epsilon(1e-3));
+  CHECK(static_cast<double>(parameters("gpt-oss-120b")) == test::about(116.83e9, 1e-4));
+  CHECK(static_cast<double>(parameters("gpt-oss-20b")) == test::about(20.91e9, 1e-3));
+  CHECK(static_cast<double>(parameters("kimi-k2")) == test::about(1026e9, 1e-3));
   // Llama 4's pages count the layers that read images, too: 109 B and 402 B.
-  CHECK(static_cast<double>(parameters("llama4-scout")) == doctest::Approx(108e9).epsilon(0.01));
-  CHECK(static_cast<double>(parameters("llama4-maverick")) == doctest::Approx(401e9).epsilon(0.01));
-  CHECK(static_cast<double>(parameters("deepseek-v3")) == doctest::Approx(671.03e9).epsilon(1e-4));
-  CHECK(static_cast<double>(parameters("gpt3-175b")) == doctest::Approx(174.6e9).epsilon(0.001));
-  CHECK(static_cast<double>(parameters("nemotron4-15b")) == doctest::Approx(15.6e9).epsilon(0.005));
-  CHECK(static_cast<double>(parameters("nemotron4-340b")) == doctest::Approx(341e9).epsilon(0.001));
+  CHECK(static_cast<double>(parameters("llama4-scout")) == test::about(108e9, 0.01));
+  CHECK(static_cast<double>(parameters("llama4-maverick")) == test::about(401e9, 0.01));
+  CHECK(static_cast<double>(parameters("deepseek-v3")) == test::about(671.03e9, 1e-4));
+  CHECK(static_cast<double>(parameters("gpt3-175b")) == test::about(174.6e9, 0.001));
+  CHECK(static_cast<double>(parameters("nemotron4-15b")) == test::about(15.6e9, 0.005));
+  CHECK(static_cast<double>(parameters("nemotron4-340b")) == test::about(341e9, 0.001));
   // One layer of experts, 2 h h for the projection of both inputs, 3 norms: attention 187,107,328, a router 1,835,008, 257 experts of
   // 44,040,192, its 2 norms 14,336.
   const std::int64_t layer = 187'107'328 + 1'835'008 + 257LL * 44'040'192 + 14'336;
@@ -112,8 +113,7 @@ TEST_CASE("language models: FLOPs per token as Megatron-Bridge counts them") {
   const std::map<std::string, double> expected{{"llama3-8b", 51.5},    {"llama3-70b", 449.2},    {"llama3-405b", 2524.0},
                                                {"deepseek-v3", 260.0}, {"qwen3-30b-a3b", 23.01}, {"qwen3-235b-a22b", 148.0},
                                                {"gpt-oss-120b", 32.6}};
-  for (const auto& [name, gflop] : expected)
-    CHECK_MESSAGE(training_gflop_per_token(builtin(name, 1)) == doctest::Approx(gflop).epsilon(0.005), name);
+  for (const auto& [name, gflop] : expected) CHECK_MESSAGE(training_gflop_per_token(builtin(name, 1)) == test::about(gflop, 0.005), name);
 }
 
 TEST_CASE("operators of Unity's seven networks") {
@@ -141,8 +141,8 @@ TEST_CASE("builtins' names are sorted, and each builds at any batch") {
 
 TEST_CASE("multiply-adds of convolutional networks") {
   // torchvision's table of models: resnext50_32x4d 4.23, inception_v3 5.71 (GFLOPS there are multiply-adds), one image.
-  CHECK(builtin("resnext-50", 1).forward_flops().value() / 2e9 == doctest::Approx(4.23).epsilon(0.002));
-  CHECK(builtin("inception-v3", 1).forward_flops().value() / 2e9 == doctest::Approx(5.71).epsilon(0.002));
+  CHECK(builtin("resnext-50", 1).forward_flops().value() / 2e9 == test::about(4.23, 0.002));
+  CHECK(builtin("inception-v3", 1).forward_flops().value() / 2e9 == test::about(5.71, 0.002));
 }
 
 TEST_CASE("a GPT layer: pre-norm, packed attention, residuals") {

@@ -1,4 +1,5 @@
 // ONNX models as PyTorch exports them: what they become, counted by hand, and what is refused.
+#include "tests/about.hpp"
 #include "tests/pcg/onnx_file.hpp"
 
 #include <doctest/doctest.h>
@@ -256,7 +257,7 @@ TEST_CASE("a residual block of convolutions, norms and pools") {
   // Two kernels of 16 x 16 x 3 x 3, two gains and two biases of 16, a head of 16 x 10 and 10. Running means are not trained.
   CHECK(g.parameters() == 2 * 2304 + 4 * 16 + 170);
   // Products alone: 4 samples x 64 places x 2304 x 2 operations, twice; 4 x 160 x 2.
-  CHECK(g.forward_flops().value() == doctest::Approx(2 * 4 * 64 * 2304 * 2 + 4 * 160 * 2).epsilon(0.01));
+  CHECK(g.forward_flops().value() == test::about(2 * 4 * 64 * 2304 * 2 + 4 * 160 * 2, 0.01));
   const auto pools = of_kind<pcg::Pool2d>(g);
   CHECK(pools[0]->outputs[0] == pcg::real({4, 16, 4, 4}));
   CHECK(pools[1]->outputs[0] == pcg::real({4, 16, 1, 1}));
@@ -299,7 +300,7 @@ TEST_CASE("a transformer layer costs what the builtin one does") {
   const pcg::Graph g = load(Encoder({}).make(), 8);
   CHECK(g.parameters() == two.parameters() - one.parameters());
   // SeparateKernels from the loss, which has 2 or so operations for each of 8 x 6 x 16 numbers.
-  CHECK(g.forward_flops().value() == doctest::Approx((two.forward_flops() - one.forward_flops()).value()).epsilon(0.01));
+  CHECK(g.forward_flops().value() == test::about((two.forward_flops() - one.forward_flops()).value(), 0.01));
 }
 
 TEST_CASE("masks of scores") {

@@ -18,6 +18,7 @@
 #include "pcg/work/model_flops.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
+#include "tests/about.hpp"
 
 namespace pcg {
 namespace {
@@ -206,15 +207,15 @@ TEST_CASE("modules of prediction that are one have their weights once, and their
 
 TEST_CASE("published hybrids: parameters and FLOPs per token") {
   // Totals as their papers and pages round them: 8.1 B and 56 B (arXiv 2504.03624), 31.6 B (Nemotron 3 Nano), 120 B.
-  CHECK(static_cast<double>(builtin("nemotron-h-8b", 1).parameters()) == doctest::Approx(8.1e9).epsilon(0.002));
-  CHECK(static_cast<double>(builtin("nemotron-h-56b", 1).parameters()) == doctest::Approx(56.3e9).epsilon(0.001));
-  CHECK(static_cast<double>(builtin("nemotron3-nano-30b-a3b", 1).parameters()) == doctest::Approx(31.6e9).epsilon(0.001));
+  CHECK(static_cast<double>(builtin("nemotron-h-8b", 1).parameters()) == test::about(8.1e9, 0.002));
+  CHECK(static_cast<double>(builtin("nemotron-h-56b", 1).parameters()) == test::about(56.3e9, 0.001));
+  CHECK(static_cast<double>(builtin("nemotron3-nano-30b-a3b", 1).parameters()) == test::about(31.6e9, 0.001));
   const Graph super = builtin("nemotron3-super-120b-a12b", 1);
-  CHECK(static_cast<double>(super.parameters() - super.auxiliary_parameters()) == doctest::Approx(120e9).epsilon(0.01));
+  CHECK(static_cast<double>(super.parameters() - super.auxiliary_parameters()) == test::about(120e9, 0.01));
   // Megatron-Bridge counts 84.73 GFLOP a token for Super, without routers, which are 0.5; for Nano it takes heads of twice the hidden
   // width, which the model does not have, so that its 22.28 are no closed form of this model.
   const double gflop = 3 * (super.forward_flops() - super.masked_flops()).value() / 8192 / 1e9;
-  CHECK(gflop - 6.0 * 42 * 4096 * 512 / 1e9 == doctest::Approx(84.73).epsilon(0.006));
+  CHECK(gflop - 6.0 * 42 * 4096 * 512 / 1e9 == test::about(84.73, 0.006));
 }
 
 }  // namespace models

@@ -13,6 +13,7 @@
 #include "pcg/work/model_flops.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
+#include "tests/about.hpp"
 
 namespace pcg {
 namespace {
@@ -108,11 +109,11 @@ TEST_CASE("attention with a window reads only the window") {
   Attention op{.heads = 2, .kv_heads = 2, .causal = true, .flash = true, .window = 4};
   const Shapes s = shapes_of(op, {real({3, 12, 30})});
   const double pair = 4.0 * 3 * 2 * 5;  // multiply and add, q.k and scores.v, 3 samples, 2 heads of 5
-  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == doctest::Approx(40 * pair));
-  CHECK(matmul_flops(input_gradient(op, s, Precision::bf16)) == doctest::Approx(2.5 * 40 * pair));
+  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == test::about(40 * pair));
+  CHECK(matmul_flops(input_gradient(op, s, Precision::bf16)) == test::about(2.5 * 40 * pair));
   CHECK(forward_kernels(op, s.in, s.out, Precision::bf16).at(0).n == 4);
   CHECK(model_flops(op, s.in, s.out).value() == 12 * 4 * pair);  // as wide as the window; the mask takes the corner of 8
-  CHECK(masked_flops(op, s.in, s.out).value() == doctest::Approx(8 * pair));
+  CHECK(masked_flops(op, s.in, s.out).value() == test::about(8 * pair));
   // A window as long as the sequence is none.
   op.window = 12;
   Attention without = op;
@@ -121,7 +122,7 @@ TEST_CASE("attention with a window reads only the window") {
   // Chunks of 5 of 12: two triangles of 25 / 2 and one of 4 / 2.
   op.window = 5;
   op.chunked = true;
-  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == doctest::Approx(27 * pair));
+  CHECK(matmul_flops(forward_kernels(op, s.in, s.out, Precision::bf16)) == test::about(27 * pair));
 }
 
 TEST_CASE("latent attention: scores as wide as a query, values of their own width, keys laid out once") {

@@ -6,8 +6,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "base/diagnostics.hpp"
 #include "profiles/kinds.hpp"
+#include "tests/about.hpp"
 
 using pcg::Precision;
 
@@ -51,17 +54,17 @@ TEST_CASE("devices have the figures that are published of them") {
   for (const Published& p : all) {
     CAPTURE(p.name);
     const auto& d = profiles::device_profile(p.name);
-    CHECK(d.peak.at(Precision::bf16).value() == doctest::Approx(1e12 * p.bf16));
+    CHECK(d.peak.at(Precision::bf16).value() == test::about(1e12 * p.bf16));
     CHECK(d.peak.contains(Precision::fp8) == (p.fp8 > 0));
-    if (p.fp8 > 0) CHECK(d.peak.at(Precision::fp8).value() == doctest::Approx(1e12 * p.fp8));
+    if (p.fp8 > 0) CHECK(d.peak.at(Precision::fp8).value() == test::about(1e12 * p.fp8));
     CHECK(d.peak.contains(Precision::nvfp4) == (p.fp4 > 0));
-    if (p.fp4 > 0) CHECK(d.peak.at(Precision::nvfp4).value() == doctest::Approx(1e12 * p.fp4));
+    if (p.fp4 > 0) CHECK(d.peak.at(Precision::nvfp4).value() == test::about(1e12 * p.fp4));
     CHECK(d.peak.contains(Precision::mxfp8) == (p.fp4 > 0));
     if (p.fp4 > 0) CHECK(d.peak.at(Precision::mxfp8) == d.peak.at(Precision::fp8));
     // What a driver shows is between the gigabytes on the box and as many binary ones, or a little less.
     CHECK(d.memory.value() > 0.96e9 * p.gigabytes);
     CHECK(d.memory.value() <= 1.0738e9 * p.gigabytes);
-    CHECK(d.memory_bandwidth.value() == doctest::Approx(1e12 * p.bandwidth));
+    CHECK(d.memory_bandwidth.value() == test::about(1e12 * p.bandwidth));
   }
 }
 
@@ -135,8 +138,8 @@ TEST_CASE("kinds that a table does not name take `other`; fp32 takes the vector 
   CHECK(d.traffic.at(pcg::KernelKind::norm).max == 0.25);
   CHECK(d.traffic.at(pcg::KernelKind::norm).half == 1e6);
   CHECK(d.traffic.at(pcg::KernelKind::elementwise).max == 0.75);
-  CHECK(d.traffic.at(pcg::KernelKind::permutation).max == 0.5);                      // as copy
-  CHECK(d.traffic.at(pcg::KernelKind::strided).max == doctest::Approx(4 * 0.0119));  // four multiprocessors of 11.9 GB/s
+  CHECK(d.traffic.at(pcg::KernelKind::permutation).max == 0.5);                  // as copy
+  CHECK(d.traffic.at(pcg::KernelKind::strided).max == test::about(4 * 0.0119));  // four multiprocessors of 11.9 GB/s
   CHECK(d.peak.at(Precision::fp32).value() == 2e12);
   CHECK(d.vector_peak.at(Precision::fp16).value() == 2e12);
 }
@@ -188,15 +191,15 @@ TEST_CASE("of many GPUs the slowest keeps less: 1 - 3 % x 0.589 of two, whose la
   profiles::DeviceProfile d = profiles::device_profile("h100-sxm-80gb");
   d.sustained_spread = {{pcg::Precision::bf16, 0.03}, {pcg::Precision::fp8, 0}};
   CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1) == 1);
-  CHECK(profiles::slowest_of(d, pcg::Precision::mxfp8, 2) == doctest::Approx(1 - 0.03 * 0.5895).epsilon(1e-4));
-  CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1024) == doctest::Approx(1 - 0.03 * 3.23).epsilon(1e-3));
+  CHECK(profiles::slowest_of(d, pcg::Precision::mxfp8, 2) == test::about(1 - 0.03 * 0.5894557978497785));
+  CHECK(profiles::slowest_of(d, pcg::Precision::bf16, 1024) == test::about(1 - 0.03 * 3.234067712411284));
   CHECK(profiles::slowest_of(d, pcg::Precision::fp8, 1024) == 1);
 }
 
 TEST_CASE("under a power limit tensor cores keep the cube root of its share; what no board allows is told") {
   const auto& h100 = profiles::device_profile("h100-sxm-80gb");
   CHECK(h100.clock == 1);
-  CHECK(profiles::limited(h100, base::Watts(500)).clock == doctest::Approx(0.8939));  // (5 / 7)^(1/3)
+  CHECK(profiles::limited(h100, base::Watts(500)).clock == test::about(std::cbrt(500.0 / 700)));
   CHECK(profiles::limited(h100, h100.power).clock == 1);
   CHECK(profiles::limit_problem(h100, base::Watts(701)) == "h100-sxm-80gb draws 700 W at most");
   CHECK(profiles::limit_problem(h100, base::Watts(100)) == "h100-sxm-80gb cannot be held below 175 W");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/about.hpp"
 #include "tests/base/input_error_text.hpp"
 
 namespace {
@@ -98,8 +99,8 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.sequence_first);
   CHECK(f.host_waits_for_activations);
   CHECK(f.blocking_launches);
-  CHECK(f.host.expert.value() == doctest::Approx(7e-6));
-  CHECK(f.host.attention_kernel.value() == doctest::Approx(3e-6));
+  CHECK(f.host.expert.value() == test::about(7e-6));
+  CHECK(f.host.attention_kernel.value() == test::about(3e-6));
   CHECK(f.memory == profiles::MemoryBehaviour{.loss_kept = base::Bytes(2),
                                               .loss_temporaries = base::Bytes(8),
                                               .gradient_placeholders = true,
@@ -111,8 +112,8 @@ TEST_CASE("every key of a framework profile is read") {
                                               .library_workspaces = 1,
                                               .expert_workspaces = 4,
                                               .allocator_share = 0.05});
-  CHECK(f.host.forward_kernel.value() == doctest::Approx(10e-6));
-  CHECK(f.host.launch_jitter.value() == doctest::Approx(2e-6));
+  CHECK(f.host.forward_kernel.value() == test::about(10e-6));
+  CHECK(f.host.launch_jitter.value() == test::about(2e-6));
   CHECK(f.host.iteration.value() == 0);
 }
 

@@ -4,6 +4,7 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/kernel_time.hpp"
+#include "tests/about.hpp"
 
 using base::Bytes;
 using base::Flops;
@@ -46,30 +47,30 @@ double time_us(const profiles::DeviceProfile& d, const pcg::Kernel& k, Precision
 }  // namespace
 
 TEST_CASE("a big matmul in half precision runs on tensor cores: (99 + 1) GFLOP / (100 TFLOP/s x 0.5) = 2 ms") {
-  CHECK(time_us(simple_device(), matmul(99e9, 1e6), Precision::fp16) == doctest::Approx(2000));
+  CHECK(time_us(simple_device(), matmul(99e9, 1e6), Precision::fp16) == test::about(2000));
 }
 
 TEST_CASE("a small one pays for its fixed part: (1 + 1) GFLOP / 50 TFLOP/s = 40 us for 1 % of the work") {
-  CHECK(time_us(simple_device(), matmul(1e9, 1e3), Precision::fp16) == doctest::Approx(40));
+  CHECK(time_us(simple_device(), matmul(1e9, 1e3), Precision::fp16) == test::about(40));
 }
 
 TEST_CASE("fp32 runs without tensor cores: 80 GFLOP / (10 TFLOP/s x 0.8) = 10 ms") {
-  CHECK(time_us(simple_device(), matmul(80e9, 1e6), Precision::fp32) == doctest::Approx(10000));
+  CHECK(time_us(simple_device(), matmul(80e9, 1e6), Precision::fp32) == test::about(10000));
 }
 
 TEST_CASE("so does a kernel that cannot use them") {
   pcg::Kernel k = matmul(80e9, 1e6);
   k.tensor_cores = false;
-  CHECK(time_us(simple_device(), k, Precision::fp16) == doctest::Approx(10000));
+  CHECK(time_us(simple_device(), k, Precision::fp16) == test::about(10000));
 }
 
 TEST_CASE("a memory-bound kernel: (891 + 9) MB / (1 TB/s x 0.9) = 1 ms") {
   CHECK(time_us(simple_device(), {.kind = KernelKind::norm, .flops = Flops(1e9), .bytes = Bytes(891e6)}, Precision::fp16) ==
-        doctest::Approx(1000));
+        test::about(1000));
 }
 
 TEST_CASE("nothing is shorter than the floor, and a kernel without work costs just that") {
-  CHECK(time_us(simple_device(), {.kind = KernelKind::copy, .flops = Flops(0), .bytes = Bytes(0)}, Precision::fp32) == doctest::Approx(2));
+  CHECK(time_us(simple_device(), {.kind = KernelKind::copy, .flops = Flops(0), .bytes = Bytes(0)}, Precision::fp32) == test::about(2));
 }
 
 TEST_CASE("the time says that it rests on defaults") {
@@ -81,14 +82,14 @@ TEST_CASE("a V100 multiplies 4096-cubes eight times faster in fp16 than in fp32,
   // 2 x 4096^3 = 137.4 GFLOP. fp16: (137.4 + 1.11) / (125000 x 0.804) = 1.378 ms; fp32: (137.4 + 0.308) / (15700 x 0.861) = 10.19 ms.
   const auto& d = profiles::device_profile("v100-sxm2-16gb");
   const auto k = matmul(2.0 * 4096 * 4096 * 4096, 3.0 * 2 * 4096 * 4096);
-  CHECK(time_us(d, k, Precision::fp16) == doctest::Approx(1378).epsilon(0.001));
-  CHECK(time_us(d, k, Precision::fp32) == doctest::Approx(10190).epsilon(0.001));
+  CHECK(time_us(d, k, Precision::fp16) == test::about(1378, 0.001));
+  CHECK(time_us(d, k, Precision::fp32) == test::about(10190, 0.001));
 }
 
 TEST_CASE("an A100 needs tf32 to be asked for") {
   const auto& d = profiles::device_profile("a100-sxm-80gb");
   const auto k = matmul(2.0 * 4096 * 4096 * 4096, 3.0 * 4 * 4096 * 4096);
-  CHECK(time_us(d, k, Precision::fp32) / time_us(d, k, Precision::tf32) == doctest::Approx(156 * 0.738 / (19.5 * 0.863)).epsilon(0.02));
+  CHECK(time_us(d, k, Precision::fp32) / time_us(d, k, Precision::tf32) == test::about(156 * 0.738 / (19.5 * 0.863), 0.02));
 }
 
 TEST_CASE("on every device more work is never faster and never less than the peaks allow") {

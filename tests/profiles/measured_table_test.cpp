@@ -9,6 +9,7 @@
 #include <string>
 
 #include "profiles/device_profile.hpp"
+#include "tests/about.hpp"
 
 using pcg::KernelKind;
 using pcg::Precision;
@@ -37,19 +38,19 @@ profiles::DeviceProfile device() {
 
 TEST_CASE("a measured kernel takes what it took") {
   const auto t = profiles::kernel_time(device(), norm(2e6), Precision::fp32);
-  CHECK(t.time.value() == doctest::Approx(8e-6).epsilon(1e-9));
+  CHECK(t.time.value() == test::about(8e-6));
   CHECK(t.basis == profiles::Basis::measured);
 }
 
 TEST_CASE("also where that is faster than the data sheet: 1 MB in half a microsecond is 2 TB/s") {
   const auto d = device_with("      - \"norm fp32 1 0 0 0 0 1e6 5e-7\"\n");
-  CHECK(profiles::kernel_time(d, norm(1e6), Precision::fp32).time.value() == doctest::Approx(5e-7).epsilon(1e-9));
+  CHECK(profiles::kernel_time(d, norm(1e6), Precision::fp32).time.value() == test::about(5e-7));
 }
 
 TEST_CASE("between two, the model's time by the mean of how far it is off: half way between 2 and 4 times is 2.83 times") {
   const double bytes = std::sqrt(2.0) * 1e6;  // half a doubling from 1 MB and from 2 MB
   const auto t = profiles::kernel_time(device(), norm(bytes), Precision::fp32);
-  CHECK(t.time.value() == doctest::Approx(std::sqrt(8.0) * bytes / 1e12).epsilon(1e-6));
+  CHECK(t.time.value() == test::about(std::sqrt(8.0) * bytes / 1e12, 1e-6));
   CHECK(t.basis == profiles::Basis::measured);
 }
 
@@ -57,6 +58,6 @@ TEST_CASE("outside, and in another precision, the model speaks") {
   CHECK(profiles::kernel_time(device(), norm(5e6), Precision::fp32).basis == profiles::Basis::defaults);
   CHECK(profiles::kernel_time(device(), norm(0.9e6), Precision::fp32).basis == profiles::Basis::defaults);
   const profiles::MeasuredTable table({{Precision::fp32, norm(1e6), 1e-3}}, [](const pcg::Kernel&, Precision) { return 1e-6; });
-  CHECK(table.correction(norm(1e6), Precision::fp32) == doctest::Approx(std::log(1000.0)));
+  CHECK(table.correction(norm(1e6), Precision::fp32) == test::about(std::log(1000.0)));
   CHECK_FALSE(table.correction(norm(1e6), Precision::bf16).has_value());
 }

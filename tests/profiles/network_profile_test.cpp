@@ -4,6 +4,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
 #include "profiles/network_profile.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -46,10 +47,10 @@ TEST_CASE("the text form holds what was read") {
   const NetworkProfile p = load_network(kSmall);
   const profiles::NetworkHop* hop = p.find("nvlink", Algorithm::ring, Protocol::ll);
   REQUIRE(hop != nullptr);
-  CHECK(hop->latency.value() == doctest::Approx(0.5e-6));
+  CHECK(hop->latency.value() == test::about(0.5e-6));
   CHECK(hop->efficiency == 0.25);
   CHECK(hop->source == "a table");
-  CHECK(p.calls.at(CollectiveKind::all_reduce).base.at(Protocol::ll).value() == doctest::Approx(6e-6));
+  CHECK(p.calls.at(CollectiveKind::all_reduce).base.at(Protocol::ll).value() == test::about(6e-6));
   CHECK(p.find("nvlink", Algorithm::tree, Protocol::ll) == nullptr);
   CHECK(p.find("pcie", Algorithm::ring, Protocol::ll) == nullptr);
   CHECK(p.find("nvlink", Algorithm::bulk_forwarded, Protocol::ll) == nullptr);
@@ -61,8 +62,8 @@ TEST_CASE("the text form holds what was read") {
   const NetworkProfile again = load_network(profiles::to_yaml(bulk));
   const profiles::NetworkHop* rows = again.find("nvlink", Algorithm::bulk_forwarded, Protocol::simple);
   CHECK(rows->efficiency == 0.75);
-  CHECK(rows->sent_row.value() == doctest::Approx(1.5e-9));
-  CHECK(rows->summed_row.value() == doctest::Approx(12e-9));
+  CHECK(rows->sent_row.value() == test::about(1.5e-9));
+  CHECK(rows->summed_row.value() == test::about(12e-9));
   CHECK(p.knows("nvlink"));
   CHECK(!p.knows("wire"));
   for (const std::string& name : profiles::network_names()) {

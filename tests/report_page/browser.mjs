@@ -7,17 +7,16 @@ const { chromium } = createRequire(resolve(process.env.PAGE_PACKAGES, "package.j
 
 export const startBrowser = () => chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
 
-// Opens a report; `errors` collects what the console and the page complain of and what asks for the network, `ms` is the time until the page is ready.
+// Opens a report; `errors` collects what the console and the page complain of and what asks for the network.
 export async function open(browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light", ...options });
   const page = await context.newPage(), errors = [];
   page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") errors.push(m.text()); });
   page.on("pageerror", (e) => errors.push(e.message));
   page.on("request", (r) => { if (!r.url().startsWith("file:") && !r.url().startsWith("data:")) errors.push(`asks for ${r.url()}`); });
-  const start = performance.now();
   await page.goto(pathToFileURL(file).href);
   await page.waitForSelector("html[data-ready]", { state: "attached" });
-  return { page, errors, ms: performance.now() - start, close: () => context.close() };
+  return { page, errors, close: () => context.close() };
 }
 
 // Scrolls through the page, so that every chart is drawn.

@@ -24,19 +24,20 @@ after(async () => {
 
 const firstCells = (page, section) => page.$$eval(`#${section} tbody tr > th`, (cells) => cells.map((c) => (c.querySelector("span") ?? c).firstChild.textContent.trim()));
 
-test("the report of an iteration of 192 GPUs is below 5 MB and ready within 2 s", async (t) => {
-  const times = [];
-  for (let i = 0; i < 3; ++i) {
-    const { ms, errors, close } = await open(browser, report);
-    assert.deepEqual(errors, []);
-    times.push(ms);
-    await close();
-  }
-  const size = statSync(report).size, spans = data.details[0].runs.reduce((n, r) => n + r.timeline.devices.reduce((m, d) => m + d.lanes.reduce((k, l) => k + l.name.length, 0), 0), 0);
-  const median = times.sort((a, b) => a - b)[1];
-  console.log(`192 GPUs, ${data.results[0].runs.length} runs, ${spans} spans: ${(size / 1e6).toFixed(2)} MB, ready after ${median.toFixed(0)} ms (median of 3)`);
+const spansOf = (run) => run.timeline.devices.reduce((m, d) => m + d.lanes.reduce((k, l) => k + l.name.length, 0), 0);
+
+// How many elements a page begins with: what a browser lays out before it is ready.
+const elementsOf = (page) => page.evaluate(() => document.querySelectorAll("*").length);
+
+test("the report of an iteration of 192 GPUs is below 5 MB and begins with few elements", async () => {
+  const { page, errors, close } = await open(browser, report);
+  assert.deepEqual(errors, []);
+  const elements = await elementsOf(page);
+  await close();
+  const size = statSync(report).size, spans = data.details[0].runs.reduce((n, r) => n + spansOf(r), 0);
+  console.log(`192 GPUs, ${data.results[0].runs.length} runs, ${spans} spans: ${(size / 1e6).toFixed(2)} MB, ${elements} elements`);
   assert.ok(size < 5e6);
-  assert.ok(median < 2000);
+  assert.ok(elements < 5000);
 });
 
 test("every section that has data is there, its charts have content, and the console is silent", async () => {
@@ -187,27 +188,35 @@ test("the timeline zooms by wheel, drag and keys, and names the span under the p
   await close();
 });
 
-test("redrawing a timeline of tens of thousands of spans takes less than a frame or two", async () => {
+test("a timeline of tens of thousands of spans is drawn in fewer rectangles, since short ones share a pixel", async () => {
   const { page, close } = await open(browser, report);
   await page.locator(".timeline").scrollIntoViewIfNeeded();
   const most = Math.max(...(await page.$$eval("#timeline label:text-is('Plan') + select option", (o) => o.map((x) => Number(x.value)))));
-  let worst = 0;
+  const rowsInView = 14;  // at least: of 20 pixels each, and 10 between devices, in 460 less an axis of 26
   for (let plan = 0; plan <= most; ++plan) {
     await page.selectOption("#timeline label:text-is('Plan') + select", String(plan));
     await page.waitForSelector(".timeline[data-drawn]");
-    worst = Math.max(worst, await page.evaluate(async () => {
+    const drawn = await page.evaluate(async () => {
       const box = document.querySelector(".timeline"), frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const context = CanvasRenderingContext2D.prototype, fillRect = context.fillRect;
+      let rectangles = 0;
+      context.fillRect = function (...a) { ++rectangles; return fillRect.apply(this, a); };
       box.focus();
-      const start = performance.now();
-      for (let i = 0; i < 10; ++i) {
-        box.dispatchEvent(new KeyboardEvent("keydown", { key: i < 5 ? "+" : "-" }));
+      const counts = [];
+      for (const key of ["Home", "+", "+", "+", "-", "-", "-"]) {
+        rectangles = 0;
+        box.dispatchEvent(new KeyboardEvent("keydown", { key }));
         await frame();
+        counts.push(rectangles);
       }
-      return (performance.now() - start) / 10;
-    }));
+      context.fillRect = fillRect;
+      return counts;
+    });
+    const lanes = data.details[0].runs[plan].timeline.devices.flatMap((d) => d.lanes);
+    const inView = lanes.slice(0, rowsInView).reduce((n, l) => n + l.name.length, 0);
+    console.log(`plan ${plan}: ${inView} spans of ${lanes.length} lanes in view, rectangles of seven redraws: ${drawn}`);
+    assert.ok(Math.max(...drawn) < inView);  // each by itself would take one at least
   }
-  console.log(`one step of zoom, two frames each: at most ${worst.toFixed(0)} ms`);
-  assert.ok(worst < 250);
   await close();
 });
 
@@ -258,11 +267,9 @@ test("paper: every chart is drawn, in light colours, and the controls are gone",
   await close();
 });
 
-test("a thousand runs open at once, fifty rows first", async () => {
+test("a thousand runs open with fifty rows first", async () => {
   const file = writeWith(report, withThousandRuns(data), join(folder, "thousand.html"));
-  const { page, errors, ms, close } = await open(browser, file);
-  console.log(`a thousand runs: ready after ${ms.toFixed(0)} ms`);  // the program would write less of them (tests/reports/html_test.cpp)
-  assert.ok(ms < 2000);
+  const { page, errors, close } = await open(browser, file);
   assert.equal((await firstCells(page, "plans")).length, 50);
   await page.click("#plans .more");
   assert.equal((await firstCells(page, "plans")).length, 250);

@@ -7,6 +7,7 @@
 #include "reports/json.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/text_table.hpp"
+#include "tests/about.hpp"
 #include "tests/scenarios/capacity/made_cases.hpp"
 
 namespace {
@@ -79,10 +80,10 @@ TEST_CASE("capacity as JSON: figures, nulls where there are none, and the choice
   const auto& fast = j["capacity"][0];
   CHECK(fast["candidate"] == "fast");
   CHECK((fast["nodes"] == 1 && fast["gpus"] == 8 && fast["owned_nodes"] == 0));
-  CHECK(fast["time_to_train_s"] == doctest::Approx(2e6));
-  CHECK(fast["time_to_train_interval_s"][1] == doctest::Approx(3e6));
-  CHECK(fast["cost_usd"] == doctest::Approx(2e6 / 3600 * 8 * 2));
-  CHECK(fast["energy_j"] == doctest::Approx(2e6 * 2000));
+  CHECK(fast["time_to_train_s"] == test::about(2e6));
+  CHECK(fast["time_to_train_interval_s"][1] == test::about(3e6));
+  CHECK(fast["cost_usd"] == test::about(2e6 / 3600 * 8 * 2));
+  CHECK(fast["energy_j"] == test::about(2e6 * 2000));
   CHECK((fast["meets_deadline"] == false && fast["deadline_chance"] == "not"));
   CHECK_FALSE(fast.contains("failures"));
   const auto& none = j["capacity"][3];

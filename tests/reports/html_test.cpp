@@ -10,6 +10,7 @@
 #include "reports/html/timeline_data.hpp"
 #include "reports/json.hpp"
 #include "scenarios/answer/run.hpp"
+#include "tests/about.hpp"
 #include "tests/reports/made_result.hpp"
 
 namespace {
@@ -89,8 +90,8 @@ TEST_CASE("HTML report: results are format 1 with explanations, details are of e
     CHECK(spans_in(timeline) == s.spans.size());
     double sum = 0;
     for (const sim::Span& span : s.spans) sum += span.duration.value();
-    CHECK(seconds_in(timeline) == doctest::Approx(sum).epsilon(1e-3));
-    CHECK(timeline["end"].get<double>() * timeline["unit_s"].get<double>() == doctest::Approx(s.iteration_time.value()).epsilon(1e-5));
+    CHECK(seconds_in(timeline) == test::about(sum, 1e-3));
+    CHECK(timeline["end"].get<double>() * timeline["unit_s"].get<double>() == test::about(s.iteration_time.value(), 1e-5));
   }
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("HTML report: spans of one layer, pass and micro-batch are joined wher
   CHECK(few["names"][0] == "layer0 forward");
   CHECK(few["devices"][0]["lanes"][0]["micro_batch"][0] == 3);
   CHECK(few.contains("left_out"));
-  CHECK(seconds_in(few) == doctest::Approx(seconds_in(all)).epsilon(1e-4));
+  CHECK(seconds_in(few) == test::about(seconds_in(all), 1e-4));
 }
 
 TEST_CASE("HTML report: where joined spans are too many, devices are left out, and the report says so") {

@@ -9,6 +9,7 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "search/rules/rewriting/operator_cut.hpp"
+#include "tests/about.hpp"
 
 namespace rules::rewriting {
 namespace {
@@ -136,7 +137,7 @@ TEST_CASE("enlarged kernels would join four pairs of convolutions of Inception-v
     const Enlargeable e = enlargeable(serial_pcg(pcg::models::builtin(name, 8)));
     INFO(name);
     CHECK(e.pairs == (name.starts_with("inception-v3") ? 4 : 0));
-    if (e.pairs > 0) CHECK(e.growth == doctest::Approx(3));
+    if (e.pairs > 0) CHECK(e.growth == test::about(3));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "scenario_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "scenarios/answer/run.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -54,7 +55,7 @@ TEST_CASE("a host takes its time for each unit of ZeRO-3 and pass") {
   };
   const std::string fsdp = "plans: [{fsdp: {stage: zero3}}]\n", ddp = "plans: [data-parallel]\n";
   const double units = seconds("{name: pytorch, host.unit: 2 s}", fsdp) - seconds("{name: pytorch, host.unit: 1 s}", fsdp);
-  CHECK(units == doctest::Approx(std::round(units)).epsilon(1e-3));
+  CHECK(units == test::about(std::round(units), 1e-3));
   CHECK(std::round(units) >= 2);
   CHECK(static_cast<int>(std::round(units)) % 2 == 0);
   CHECK(seconds("{name: pytorch, host.unit: 2 s}", ddp) == seconds("{name: pytorch, host.unit: 1 s}", ddp));
@@ -71,7 +72,7 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
   CHECK(!says(ships, "the scenario's own"));
   // Dotted paths and scaling, as beside a preset.
   CHECK(time_of(run_with("{name: pytorch, host.iteration: 10x}")) ==
-        doctest::Approx(time_of(run_with("{name: pytorch, host.iteration: 40 ms}"))));
+        test::about(time_of(run_with("{name: pytorch, host.iteration: 40 ms}"))));
 }
 
 TEST_CASE("every kind of plan is timed under generic where the scenario names no framework") {
@@ -141,11 +142,11 @@ TEST_CASE("gradients of an entry are kept as its framework keeps them, unless th
     return runs[1].simulation->memory.gradients / runs[0].simulation->memory.gradients;
   };
   for (const std::string precision : {"precision: bf16, ", "precision: fp8, "}) {
-    CHECK(gradients(precision) == doctest::Approx(2));  // 4 bytes of Megatron's, 2 of generic
-    CHECK(gradients(precision + "fp32_gradients: false, ") == doctest::Approx(1));
-    CHECK(gradients(precision + "fp32_gradients: true, ") == doctest::Approx(1));
+    CHECK(gradients(precision) == test::about(2));  // 4 bytes of Megatron's, 2 of generic
+    CHECK(gradients(precision + "fp32_gradients: false, ") == test::about(1));
+    CHECK(gradients(precision + "fp32_gradients: true, ") == test::about(1));
   }
-  CHECK(gradients("precision: fp16, ") == doctest::Approx(1));
+  CHECK(gradients("precision: fp16, ") == test::about(1));
 }
 
 TEST_CASE("a planner searches with the changed profile") {
@@ -154,7 +155,7 @@ TEST_CASE("a planner searches with the changed profile") {
   CHECK(time_of(r) > 1);
   REQUIRE(r.planning);
   REQUIRE(r.planning->objective);
-  CHECK(r.planning->objective->value() == doctest::Approx(time_of(r)));
+  CHECK(r.planning->objective->value() == test::about(time_of(r)));
 }
 
 TEST_CASE("what-ifs reach every key of the profile, whether the scenario spells it out or not") {

@@ -9,6 +9,7 @@
 #include "scenario_text.hpp"
 #include "scenarios/answer/run.hpp"
 #include "scenarios/intervals/interval_file.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -47,36 +48,36 @@ TEST_CASE("a group counts by what tells it from the question") {
   const IntervalModel m = model();
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question())) == 1);
   // Another framework, and one other word: replicas.
-  CHECK(similarity_of(m.similarity, difference_of(m.groups[1], question())) == doctest::Approx(0.1 * 0.5));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[1], question())) == test::about(0.1 * 0.5));
   // Two doublings beyond the range, on either side.
-  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(35))) == doctest::Approx(0.25));
-  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(28))) == doctest::Approx(0.25));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(35))) == test::about(0.25));
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(28))) == test::about(0.25));
 }
 
 TEST_CASE("the spread is the weighted quantiles of all groups") {
   // Weights 1 and 0.05, a quarter of each per quantile: from below 0.0125, 0.0125, 0.25; a tenth of 1.05 is reached at -0.1. From above
   // the same: 0.6 and 0.5 have 0.0125 each, 0.2 has a quarter.
   const Spread s = spread_for(model(), question());
-  CHECK(s.low == doctest::Approx(-0.1));
-  CHECK(s.high == doctest::Approx(0.2));
+  CHECK(s.low == test::about(-0.1));
+  CHECK(s.high == test::about(0.2));
 }
 
 TEST_CASE("the other group's own question gets its own, wider spread") {
   const Spread s = spread_for(model(), {kOther, 31, {0, 0}});
-  CHECK(s.low == doctest::Approx(-0.4));
-  CHECK(s.high == doctest::Approx(0.6));
+  CHECK(s.low == test::about(-0.4));
+  CHECK(s.high == test::about(0.6));
 }
 
 TEST_CASE("waiting for the host and kernels without a table widen the spread") {
   Question q = question();
   q.shares = {0.5, 0.25};  // e^(1 x 0.5 + 2 x 0.25) = e
-  CHECK(spread_for(model(), q).high == doctest::Approx(0.2 * std::exp(1)));
+  CHECK(spread_for(model(), q).high == test::about(0.2 * std::exp(1)));
 }
 
 TEST_CASE("the note says how many measured iterations are of the question's kind, or that none is") {
   const Interval near = interval_for(model(), question(), base::Seconds(2));
-  CHECK(near.low.value() == doctest::Approx(2 * std::exp(-0.1)));
-  CHECK(near.high.value() == doctest::Approx(2 * std::exp(0.2)));
+  CHECK(near.low.value() == test::about(2 * std::exp(-0.1)));
+  CHECK(near.high.value() == test::about(2 * std::exp(0.2)));
   CHECK(near.note.kind == base::NoteKind::detail);
   // 1 of 1.05 is 95 %.
   CHECK(near.note.text ==
@@ -103,14 +104,14 @@ TEST_CASE("the interval holds the forecast, and is never wider than the widest g
 TEST_CASE("a spread is a percent wide either way at least") {
   IntervalModel m = model();
   for (IntervalGroup& g : m.groups) g.quantiles = {0.3};
-  CHECK(spread_for(m, question()).low == doctest::Approx(-0.01));
-  CHECK(spread_for(m, question()).high == doctest::Approx(0.3));
+  CHECK(spread_for(m, question()).low == test::about(-0.01));
+  CHECK(spread_for(m, question()).high == test::about(0.3));
 }
 
 TEST_CASE("without residuals the interval is an assumption of 30 %, and says so") {
   const Interval i = interval_for({}, question(), base::Seconds(1));
-  CHECK(i.low.value() == doctest::Approx(0.7));
-  CHECK(i.high.value() == doctest::Approx(1.3));
+  CHECK(i.low.value() == test::about(0.7));
+  CHECK(i.high.value() == test::about(1.3));
   CHECK(i.note.text == "the interval of +-30 % is an assumption, because no residuals are known");
 }
 
@@ -156,6 +157,6 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
   const Question q = question_of(*run.made, *s.base().cluster, *run.simulation);
   CHECK(q.kind == QuestionKind{"generic", "v100", "one node", "single", "sharded", "dense"});
   // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528).
-  CHECK(q.log2_parameters == doctest::Approx(std::log2(406528)));
+  CHECK(q.log2_parameters == test::about(std::log2(406528)));
   for (const double share : q.shares) CHECK((share >= 0 && share <= 1));
 }

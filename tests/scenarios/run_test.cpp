@@ -13,6 +13,7 @@
 #include "scenarios/answer/check.hpp"
 #include "scenarios/answer/run_codec.hpp"
 #include "scenarios/answer/run_notes.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -102,10 +103,10 @@ TEST_CASE("numbers of a run") {
   const auto r = run(test::kTwoGpus + "plans: [data-parallel]\n");
   const Run& x = r.runs[0];
   const double t = x.simulation->iteration_time.value();
-  CHECK(x.samples_per_s == doctest::Approx(64 / t));
+  CHECK(x.samples_per_s == test::about(64 / t));
   CHECK(x.tokens_per_s == 0);  // no sequence
   // mlp-mnist multiplies 784 x 512 and 512 x 10 weights: 2 FLOPs each, forward once and backward twice; a V100 has 15.7 TFLOP/s in fp32.
-  CHECK(x.mfu == doctest::Approx(3.0 * 2 * (784 * 512 + 512 * 10) * 64 / (t * 2 * 15.7e12)));
+  CHECK(x.mfu == test::about(3.0 * 2 * (784 * 512 + 512 * 10) * 64 / (t * 2 * 15.7e12)));
   CHECK(x.gpus == 2);
   CHECK(x.interval_low.value() < t);
   CHECK(x.interval_high.value() > t);
@@ -123,8 +124,8 @@ TEST_CASE("MFU is given with whole attention squares and without what causal mas
                      (causal ? "true" : "false") + "}}");
     const auto r = run(text + "plans: [data-parallel]\n");
     const Run& x = r.runs[0];
-    CHECK(x.mfu == doctest::Approx(3.0 * 30 * 64 * 64 * 64 * 64 / (x.simulation->iteration_time.value() * 2 * 15.7e12)));
-    CHECK(x.mfu_causal == doctest::Approx(x.mfu * (causal ? 28.0 / 30 : 1)));
+    CHECK(x.mfu == test::about(3.0 * 30 * 64 * 64 * 64 * 64 / (x.simulation->iteration_time.value() * 2 * 15.7e12)));
+    CHECK(x.mfu_causal == test::about(x.mfu * (causal ? 28.0 / 30 : 1)));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "scenarios/answer/run_codec.hpp"
 #include "scenarios/answer/sensitivity.hpp"
 #include "scenarios/answer/work_list.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -146,7 +147,7 @@ TEST_CASE("GPUs can be asked to be so many times as fast, as large, or as quick 
   CHECK(of["m"]->simulation->memory.capacity > 1.9 * of["base"]->simulation->memory.capacity);  // some is reserved
   // Model FLOPs are counted against the peak of the GPUs that there are.
   CHECK(of["c"]->mfu * of["c"]->simulation->iteration_time.value() * 2 ==
-        doctest::Approx(of["base"]->mfu * of["base"]->simulation->iteration_time.value()));
+        test::about(of["base"]->mfu * of["base"]->simulation->iteration_time.value()));
 }
 
 TEST_CASE("GPUs held to a power take longer over products, by the cube root, and the run says so; a limit that cannot be is told") {
@@ -163,18 +164,17 @@ TEST_CASE("GPUs held to a power take longer over products, by the cube root, and
   CHECK(std::ranges::any_of(held.notes, [](const base::Note& n) {
     return n.text.find("v100-sxm2-16gb may draw 150 of 300 W: tensor cores run at 0.79 of their clock") != std::string::npos;
   }));
-  CHECK(held.mfu == doctest::Approx(free.mfu / slower));  // of the data sheet's peak
+  CHECK(held.mfu == test::about(free.mfu / slower));  // of the data sheet's peak
   CHECK(test::problems(test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [{name: held, set: {cluster.node.gpus.power_limit: 1 kW}}]\n")
             .find("v100-sxm2-16gb draws 300 W at most") != std::string::npos);
 }
 
 TEST_CASE("elasticities by hand") {
   using base::Seconds;
-  CHECK(scenarios::elasticity(Seconds(1.05), Seconds(1 / 1.05)) == doctest::Approx(-1));  // T = 1 / x
-  CHECK(scenarios::elasticity(Seconds(1 / 1.05), Seconds(1.05)) == doctest::Approx(1));   // T = x, a latency
-  CHECK(scenarios::elasticity(Seconds(7), Seconds(7)) == 0);                              // T does not depend on x
-  CHECK(scenarios::elasticity(Seconds(1.5 + 0.5 * 1.05), Seconds(1.5 + 0.5 / 1.05)) ==
-        doctest::Approx(-0.25).epsilon(1e-3));  // T = 1.5 + 0.5 / x
+  CHECK(scenarios::elasticity(Seconds(1.05), Seconds(1 / 1.05)) == test::about(-1));                               // T = 1 / x
+  CHECK(scenarios::elasticity(Seconds(1 / 1.05), Seconds(1.05)) == test::about(1));                                // T = x, a latency
+  CHECK(scenarios::elasticity(Seconds(7), Seconds(7)) == 0);                                                       // T does not depend on x
+  CHECK(scenarios::elasticity(Seconds(1.5 + 0.5 * 1.05), Seconds(1.5 + 0.5 / 1.05)) == test::about(-0.25, 1e-3));  // T = 1.5 + 0.5 / x
 }
 
 // T is homogeneous of degree -1 in rates and 1/latencies, so the elasticities add up to -1, less what no key says: here the shortest time
@@ -182,15 +182,15 @@ TEST_CASE("elasticities by hand") {
 TEST_CASE("elasticities of independent parts add up to -1 where every part can be changed") {
   const auto slow_wire = by_parameter(answers_to(wide_mlp("{bandwidth: 10 MB/s, latency: 1 us}")));
   CHECK(slow_wire.at("cluster.links.wire.bandwidth").elasticity < -0.95);  // the wire is all that matters
-  CHECK(sum_of(slow_wire) == doctest::Approx(-1).epsilon(0.01));
+  CHECK(sum_of(slow_wire) == test::about(-1, 0.01));
   const auto slow_chip = by_parameter(answers_to(wide_mlp("{bandwidth: 900 GB/s, latency: 1 us}", 0.002)));
   CHECK(slow_chip.at("cluster.node.gpus.compute_speed").elasticity < -0.9);
-  CHECK(sum_of(slow_chip) == doctest::Approx(-1).epsilon(0.02));
+  CHECK(sum_of(slow_chip) == test::about(-1, 0.02));
   const auto far = by_parameter(answers_to(wide_mlp("{bandwidth: 1 GB/s, latency: 1 s}")));
-  CHECK(far.at("cluster.links.wire.latency").elasticity == doctest::Approx(1).epsilon(0.01));
+  CHECK(far.at("cluster.links.wire.latency").elasticity == test::about(1, 0.01));
   CHECK(far.at("cluster.links.wire.latency").change == 0.5);
   CHECK(far.at("cluster.links.wire.latency").improved->value() ==
-        doctest::Approx(0.5 * far.at("cluster.links.wire.latency").time.value()).epsilon(0.01));
+        test::about(0.5 * far.at("cluster.links.wire.latency").time.value(), 0.01));
 }
 
 TEST_CASE("sensitivities are ranked, lie within their bounds, and memory is answered with a new plan") {

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "search/solve/operators/dead_ends.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -52,8 +53,8 @@ TEST_CASE("elimination finds what costs least of all answers, whatever hangs tog
     const search::ChoiceProblem p = random_choices(random, 1 + random.below(6), 4, i % 2 == 0 ? 40 : 100);
     const search::Chosen chosen = search::cheapest(p);
     CHECK(chosen.is_optimal);
-    CHECK(chosen.seconds == doctest::Approx(search::cost_of(p, chosen.choice)));
-    CHECK(chosen.seconds == doctest::Approx(cheapest_of_all(p)));
+    CHECK(chosen.seconds == test::about(search::cost_of(p, chosen.choice)));
+    CHECK(chosen.seconds == test::about(cheapest_of_all(p)));
   }
 }
 
@@ -79,7 +80,7 @@ TEST_CASE("a table that would be too large is made smaller, and it is said") {
   const search::Chosen exact = search::cheapest(p), hurried = search::cheapest(p, 100);
   CHECK_FALSE(hurried.is_optimal);
   CHECK(hurried.seconds >= exact.seconds);
-  CHECK(hurried.seconds == doctest::Approx(search::cost_of(p, hurried.choice)));
+  CHECK(hurried.seconds == test::about(search::cost_of(p, hurried.choice)));
 }
 
 TEST_CASE("dead ends leave the cheapest answer") {

@@ -6,11 +6,12 @@
 
 #include "correlation.hpp"
 #include "problem.hpp"
+#include "tests/about.hpp"
 #include "topology/load.hpp"
 
-namespace {
+using test::about;
 
-doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
+namespace {
 
 // A framework that waits for everything, and whose hosts only launch.
 sim::SimulationConfig nothing_overlaps() {
@@ -49,9 +50,9 @@ TEST_CASE("model states of a replica are 16 bytes per parameter with mixed-preci
   const search::Estimator estimator(p, q.oracle);
   const auto parameters = static_cast<double>(q.model.parameters());
   const auto model_states = [&](int zero) { return std::ranges::max(estimator.model_states(zero)); };
-  CHECK(model_states(0).value() == doctest::Approx(16 * parameters));
-  CHECK(model_states(1).value() == doctest::Approx((4 + 12.0 / 4) * parameters));  // 4 replicas share the optimizer's 12 bytes
-  CHECK(model_states(3).value() == doctest::Approx(16.0 / 4 * parameters));
+  CHECK(model_states(0).value() == test::about(16 * parameters));
+  CHECK(model_states(1).value() == test::about((4 + 12.0 / 4) * parameters));  // 4 replicas share the optimizer's 12 bytes
+  CHECK(model_states(3).value() == test::about(16.0 / 4 * parameters));
 }
 
 TEST_CASE("data parallelism costs one device's iteration and the all-reduce of all gradients") {
@@ -92,10 +93,10 @@ TEST_CASE("weights of some blocks sharded are estimated as they are simulated") 
   // Gathers run beside kernels, which they slow.
   p.zero = 3;
   const Compared c = compare(p, q.cluster, nothing_overlaps());
-  CHECK(c.estimated == doctest::Approx(c.simulated).epsilon(0.02));
+  CHECK(c.estimated == test::about(c.simulated, 0.02));
   const search::Estimator estimator(p, q.oracle);
   const sim::MemoryUse used = q.oracle.memory(p);
-  CHECK(estimator.model_states(3).at(0).value() == doctest::Approx((used.weights + used.gradients + used.optimizer).value()));
+  CHECK(estimator.model_states(3).at(0).value() == test::about((used.weights + used.gradients + used.optimizer).value()));
 }
 
 TEST_CASE("hybrid sharding: shards are added up beside further scatters") {
@@ -103,7 +104,7 @@ TEST_CASE("hybrid sharding: shards are added up beside further scatters") {
   const test::Question q(kWide, 1, 4, 16);
   const Compared c = compare(search::megatron_plan(q.problem(), {.data = 4, .zero = 1, .shard = 2}).value(), q.cluster, nothing_overlaps());
   CHECK(c.estimated <= c.simulated);
-  CHECK(c.estimated == doctest::Approx(c.simulated).epsilon(0.02));
+  CHECK(c.estimated == test::about(c.simulated, 0.02));
 }
 
 TEST_CASE("what a plan overlaps is estimated as it is simulated") {
@@ -135,7 +136,7 @@ TEST_CASE("gradients that are scattered after each micro-batch queue behind thos
   const base::Bytes gradients(4.0 * static_cast<double>(q.model.parameters()));
   const double scatters = 8 * q.oracle.collective(sim::CollectiveKind::reduce_scatter, gradients, all).time.value();
   CHECK(c.estimated > scatters);
-  CHECK(c.estimated == doctest::Approx(c.simulated).epsilon(0.02));
+  CHECK(c.estimated == test::about(c.simulated, 0.02));
 }
 
 TEST_CASE("a pipeline waits for its slowest stage as the simulated one does") {

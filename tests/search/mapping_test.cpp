@@ -13,6 +13,7 @@
 #include "search/solve/mapping/chain.hpp"
 #include "search/solve/mapping/segments.hpp"
 #include "search/solve/operators/operator_space.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -176,8 +177,8 @@ TEST_CASE("two towers run side by side where the longer one ends before both wou
     for (int cut = 1; cut < 4; ++cut) beside = std::min(beside, last + std::max(tower(0, {0, cut}, w), tower(1, {cut, 4 - cut}, w)));
   }
   CHECK(beside < sequence);
-  CHECK(placing.place(graph, 0, false).seconds == doctest::Approx(sequence));
-  CHECK(placing.place(graph, 0, true).seconds == doctest::Approx(std::min(sequence, beside)));
+  CHECK(placing.place(graph, 0, false).seconds == test::about(sequence));
+  CHECK(placing.place(graph, 0, true).seconds == test::about(std::min(sequence, beside)));
 }
 
 TEST_CASE("a graph is cut where every path goes through, not in front of a second tower") {

@@ -9,6 +9,7 @@
 
 #include "problem.hpp"
 #include "search/planners/intra_op/intra_op.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -72,7 +73,7 @@ TEST_CASE("what moves costs at least its bound, and what the oracle says at powe
   const sim::Oracle bounds(problem.cluster, {}, 0);
   const std::vector<base::DeviceId> all{base::DeviceId(0), base::DeviceId(1), base::DeviceId(2), base::DeviceId(3)};
   CHECK(costs.seconds(rows, whole) ==
-        doctest::Approx(bounds.collective(sim::CollectiveKind::all_gather, base::Bytes(64 * 64 * 4), all).time.value()));
+        test::about(bounds.collective(sim::CollectiveKind::all_gather, base::Bytes(64 * 64 * 4), all).time.value()));
   // Four times the rows are the next power; twice lies between.
   const double four = costs.seconds(layout(256, {4, 1}, 1, {0, 1, 2, 3}), layout(256, {1, 1}, 4, {0, 1, 2, 3}));
   const double two = costs.seconds(layout(128, {4, 1}, 1, {0, 1, 2, 3}), layout(128, {1, 1}, 4, {0, 1, 2, 3}));
@@ -93,14 +94,14 @@ TEST_CASE("the cheapest strategies together are the cheapest of all combinations
     const auto found = space.cheapest(objective, 100, no_deadline());
     REQUIRE(found);
     CHECK(found->is_optimal);
-    CHECK(found->seconds == doctest::Approx(space.seconds(found->way, objective)));
+    CHECK(found->seconds == test::about(space.seconds(found->way, objective)));
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::uint32_t> choice(3);
     const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.ways(o).strategies.size()); };
     for (choice[0] = 0; choice[0] < count(0); ++choice[0])
       for (choice[1] = 0; choice[1] < count(1); ++choice[1])
         for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, objective));
-    CHECK(found->seconds == doctest::Approx(best));
+    CHECK(found->seconds == test::about(best));
   }
 }
 

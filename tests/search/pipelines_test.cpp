@@ -11,6 +11,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
 #include "search/solve/stages/stage_cuts.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -83,16 +84,16 @@ TEST_CASE("a pipeline takes all stages once and the slowest once more for each f
   // Four stages of a second: 4 + 7. All devices on every part: 8 x (1 + 3 x 0.5). Two stages: 2 x 1.5 + 7 x 1.5.
   const auto cuts = search::cheapest_stages(even(4, 4, {1, 2, 4}, 0.5));
   REQUIRE(cuts);
-  CHECK(cuts->seconds == doctest::Approx(11));
+  CHECK(cuts->seconds == test::about(11));
   CHECK(cuts->stages.size() == 4);
   // One that stays full does not pay for the stages before: 8 x 1.
   search::StageQuestion full = even(4, 4, {1, 2, 4}, 0.5);
   full.stays_full = true;
-  CHECK(search::cheapest_stages(full)->seconds == doctest::Approx(8));
+  CHECK(search::cheapest_stages(full)->seconds == test::about(8));
   // Where blocks cost nothing, the best is one stage: 8 x 1, as no one waits.
   const auto whole = search::cheapest_stages(even(4, 4, {1, 2, 4}, 0));
   CHECK(whole->stages.size() == 1);
-  CHECK(whole->seconds == doctest::Approx(8));
+  CHECK(whole->seconds == test::about(8));
 }
 
 TEST_CASE("a stage that keeps too many micro-batches is no stage") {
@@ -149,7 +150,7 @@ TEST_CASE("layers with much weight and little to hand on become stages") {
   CHECK(pcg::violations(plan).empty());
   // No device holds another stage's weights: nothing is added up, and 7 hand-overs of 8 x 1,024 numbers go each way in 3 places.
   const sim::SimulationResult r = q.oracle.plan(plan);
-  CHECK(r.bytes.total.value() == doctest::Approx(2 * 3 * 64 * 1024 * 4));
+  CHECK(r.bytes.total.value() == test::about(2 * 3 * 64 * 1024 * 4));
   const search::Attempt<pcg::Plan> replicas = search::data_parallel_plan(q.problem(), {});
   REQUIRE(replicas);
   CHECK(r.iteration_time < q.oracle.plan(*replicas).iteration_time);

@@ -13,6 +13,7 @@
 #include "search/planners/megatron/grid_points.hpp"
 #include "search/planners/megatron/ranking.hpp"
 #include "sim/memory/model_states.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -110,10 +111,10 @@ TEST_CASE("a pipeline's bound is the slowest stage's work and the way through th
   CHECK(all > 8 * first);
   search::GridConfig c = whole;
   c.pipeline = 2;
-  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(all / 2 + first / 2));
+  CHECK(asked.bounds.bound(c).seconds == test::about(all / 2 + first / 2));
   c.chunks = 2;
   c.schedule = pcg::ScheduleKind::interleaved;
-  CHECK(asked.bounds.bound(c).seconds == doctest::Approx(all / 2 + first / 2 / 2));
+  CHECK(asked.bounds.bound(c).seconds == test::about(all / 2 + first / 2 / 2));
 }
 
 TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under tensor parallelism") {
@@ -130,8 +131,8 @@ TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under
     return sketcher.sketch(c, 1)->weights.layer;
   };
   const double bytes = sim::model_state_bytes(asked.problem.training, asked.oracle.framework(asked.problem.training)).weight;
-  CHECK(layer(1) == doctest::Approx(bytes * (12 * h * h + 13 * h)));
-  CHECK(layer(2) == doctest::Approx(bytes * (6 * h * h + (13 - 3.5) * h)));
+  CHECK(layer(1) == test::about(bytes * (12 * h * h + 13 * h)));
+  CHECK(layer(2) == test::about(bytes * (6 * h * h + (13 - 3.5) * h)));
 }
 
 TEST_CASE("what the ranking sets aside is no better than what it leaves") {

@@ -12,6 +12,7 @@
 #include "search/planners/galvatron/galvatron.hpp"
 #include "search/problem/wording.hpp"
 #include "search/solve/layers/layered_plan.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -58,12 +59,12 @@ TEST_CASE("one device: the costs of the layers are the kernels of the iteration"
   all.seconds = search::chain_seconds(chain, all);
   const pcg::Plan plan = search::layered_plan(problem, {}, 1, all);
   const double simulated = q.oracle.plan(plan).iteration_time.value();
-  CHECK(all.seconds == doctest::Approx(simulated).epsilon(0.1));
+  CHECK(all.seconds == test::about(simulated, 0.1));
   // Weights, gradients and optimizer state of a tied embedding count once; what is kept is what the simulator keeps.
   const sim::MemoryUse memory = q.oracle.memory(plan);
   double bytes = 0;
   for (const std::size_t kind : chain.kinds) bytes += chain.tables[0][kind].bytes[0];
-  CHECK(bytes == doctest::Approx((memory.weights + memory.gradients + memory.optimizer + memory.activations).value()).epsilon(0.01));
+  CHECK(bytes == test::about((memory.weights + memory.gradients + memory.optimizer + memory.activations).value(), 0.01));
 }
 
 TEST_CASE("stages of GPipe keep all micro-batches, those of 1F1B as many as are behind") {
@@ -75,9 +76,9 @@ TEST_CASE("stages of GPipe keep all micro-batches, those of 1F1B as many as are 
   // Kept bytes of a micro-batch are the difference between two stages of 1F1B: 4, 3, 2 and 1 are kept.
   const double kept = bytes(one, 0) - bytes(one, 1);
   CHECK(kept > 0);
-  CHECK(bytes(one, 1) - bytes(one, 2) == doctest::Approx(kept));
-  CHECK(bytes(gpipe, 0) - bytes(one, 0) == doctest::Approx(4 * kept));
-  CHECK(bytes(gpipe, 3) == doctest::Approx(bytes(gpipe, 0)));
+  CHECK(bytes(one, 1) - bytes(one, 2) == test::about(kept));
+  CHECK(bytes(gpipe, 0) - bytes(one, 0) == test::about(4 * kept));
+  CHECK(bytes(gpipe, 3) == test::about(bytes(gpipe, 0)));
 }
 
 TEST_CASE("updates of stages run side by side: an iteration has one of them, however few its micro-batches") {
@@ -148,8 +149,8 @@ TEST_CASE("dynamic programming and a mixed-integer programme find the same objec
     some_do_not_fit = some_do_not_fit || !exact.best;
     if (!exact.best) continue;
     objectives.insert(exact.objective->value());
-    CHECK(milp.objective->value() == doctest::Approx(exact.objective->value()).epsilon(1e-6));
-    CHECK(milp.bound->value() == doctest::Approx(exact.bound->value()).epsilon(1e-6));
+    CHECK(milp.objective->value() == test::about(exact.objective->value(), 1e-6));
+    CHECK(milp.bound->value() == test::about(exact.bound->value(), 1e-6));
     CHECK(milp.notes.back().ends_with("to an optimum that CBC has proved"));
     CHECK(milp.termination.limit() == exact.termination.limit());
   }
@@ -235,7 +236,7 @@ TEST_CASE("a layer that is recomputed keeps its input, and takes its forward pas
     const pcg::Plan plan = search::layered_plan(problem, {}, 1, all);
     double bytes = 0;
     for (const std::size_t kind : chain.kinds) bytes += chain.tables[0][kind].bytes[strategy];
-    CHECK(seconds == doctest::Approx(q.oracle.plan(plan).iteration_time.value()).epsilon(0.1));
+    CHECK(seconds == test::about(q.oracle.plan(plan).iteration_time.value(), 0.1));
     return std::pair(seconds, bytes);
   };
   const auto kept = costs(0), recomputed = costs(1);

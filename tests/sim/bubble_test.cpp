@@ -5,6 +5,7 @@
 
 #include "plan_builder.hpp"
 #include "profiles/framework_profile.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -38,10 +39,10 @@ TEST_CASE("what waits for another stage is bubble, whether the device waits for 
         const auto plan = test::pipeline_of(test::mlp(16, 4096, 1024), 4, 1, m, kind);
         const auto r = sim::simulate_plan(plan, cluster, behaviours({!waits, true}, {waits, false}));
         const double unit = r.iteration_time.value() / (12 * m + 35);
-        CHECK(r.breakdown.bubble.value() / unit == doctest::Approx(m + 35).epsilon(0.03));
-        CHECK(r.breakdown.compute.value() / unit == doctest::Approx(11 * m).epsilon(0.03));
+        CHECK(r.breakdown.bubble.value() / unit == test::about(m + 35, 0.03));
+        CHECK(r.breakdown.compute.value() / unit == test::about(11 * m, 0.03));
         CHECK(r.breakdown.idle.value() < 0.01 * r.iteration_time.value());
-        CHECK(total(r.breakdown) == doctest::Approx(r.iteration_time.value()).epsilon(1e-12));
+        CHECK(total(r.breakdown) == test::about(r.iteration_time.value(), 1e-12));
       }
 }
 
@@ -53,10 +54,10 @@ TEST_CASE("a host that is late is idle time, though it has waited for another st
   const auto plan = test::pipeline_of(test::mlp(8, 4096, 4096), 2, 1, 1, pcg::ScheduleKind::gpipe);
   const auto run = [&](bool waits) { return sim::simulate_plan(plan, cluster, behaviours({true, true}, {waits, waits}, 5e-3)).breakdown; };
   const sim::Breakdown ahead = run(false), waits = run(true);
-  CHECK(ahead.idle.value() == doctest::Approx(5e-3).epsilon(0.01));
-  CHECK(waits.idle.value() == doctest::Approx(10e-3).epsilon(0.01));
-  CHECK((waits.bubble - ahead.bubble).value() == doctest::Approx(5e-3).epsilon(0.01));
-  CHECK(waits.compute.value() == doctest::Approx(ahead.compute.value()));
+  CHECK(ahead.idle.value() == test::about(5e-3, 0.01));
+  CHECK(waits.idle.value() == test::about(10e-3, 0.01));
+  CHECK((waits.bubble - ahead.bubble).value() == test::about(5e-3, 0.01));
+  CHECK(waits.compute.value() == test::about(ahead.compute.value()));
 }
 
 TEST_CASE("a message to the device is communication, one to another stage is bubble") {
@@ -68,8 +69,8 @@ TEST_CASE("a message to the device is communication, one to another stage is bub
   };
   const sim::Breakdown slow = run("1 GB/s"), quick = run("100000 GB/s");
   const double message = 4096.0 * 4096 * 4 / 1e9;
-  CHECK(slow.exposed_communication.value() == doctest::Approx(message).epsilon(0.001));
-  CHECK((slow.bubble - quick.bubble).value() == doctest::Approx(message).epsilon(0.001));
+  CHECK(slow.exposed_communication.value() == test::about(message, 0.001));
+  CHECK((slow.bubble - quick.bubble).value() == test::about(message, 0.001));
 }
 
 TEST_CASE("behaviours at stage boundaries are those of the plan's schedule") {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/oracle.hpp"
+#include "tests/about.hpp"
 #include "tests/sim/collective_run.hpp"
 #include "tests/sim/plan_builder.hpp"
 #include "tests/sim/test_clusters.hpp"
@@ -202,10 +203,10 @@ TEST_CASE("GPUs on PCIe reach what two L40S do, and a ring of four as much") {
   const auto seconds = [&](CollectiveKind kind, int ranks) {
     return plan_collective(kind, Bytes(kSize), devices(ranks), l40s).estimate.value();
   };
-  CHECK(seconds(CollectiveKind::all_gather, 2) == doctest::Approx(3.48e-3).epsilon(0.05));
-  CHECK(seconds(CollectiveKind::all_reduce, 2) == doctest::Approx(6.72e-3).epsilon(0.05));
+  CHECK(seconds(CollectiveKind::all_gather, 2) == test::about(3.48e-3, 0.05));
+  CHECK(seconds(CollectiveKind::all_reduce, 2) == test::about(6.72e-3, 0.05));
   // Three quarters of it over each wire in place of a half.
-  CHECK(seconds(CollectiveKind::all_gather, 4) == doctest::Approx(1.5 * seconds(CollectiveKind::all_gather, 2)).epsilon(0.05));
+  CHECK(seconds(CollectiveKind::all_gather, 4) == test::about(1.5 * seconds(CollectiveKind::all_gather, 2), 0.05));
 }
 
 TEST_CASE("whole plans: folded as unfolded, and the bytes that are counted are those without a profile") {

@@ -9,6 +9,7 @@
 #include "sim/folding/dominated.hpp"
 #include "sim/folding/refinement.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 #include "topology/load.hpp"
 
 namespace {
@@ -21,11 +22,10 @@ void same(const pcg::Plan& plan, const topology::Cluster& cluster, int folded_de
   REQUIRE(pcg::violations(plan).empty());
   const auto folded = sim::simulate_plan(plan, cluster, {.fold = true, .trace = false, .collectives = {}});
   const auto whole = sim::simulate_plan(plan, cluster, {.fold = false, .trace = false, .collectives = {}});
-  CHECK(folded.iteration_time.value() == doctest::Approx(whole.iteration_time.value()).epsilon(1e-9));
-  CHECK(folded.bytes.total.value() == doctest::Approx(whole.bytes.total.value()).epsilon(1e-9));
-  for (const auto& [link, bytes] : whole.bytes.by_link)
-    CHECK(folded.bytes.by_link.at(link).value() == doctest::Approx(bytes.value()).epsilon(1e-9));
-  CHECK(folded.breakdown.compute.value() == doctest::Approx(whole.breakdown.compute.value()).epsilon(1e-9));
+  CHECK(folded.iteration_time.value() == test::about(whole.iteration_time.value()));
+  CHECK(folded.bytes.total.value() == test::about(whole.bytes.total.value()));
+  for (const auto& [link, bytes] : whole.bytes.by_link) CHECK(folded.bytes.by_link.at(link).value() == test::about(bytes.value()));
+  CHECK(folded.breakdown.compute.value() == test::about(whole.breakdown.compute.value()));
   CHECK(folded.memory.peak == whole.memory.peak);
   CHECK(whole.simulated_devices == plan.gpus);
   CHECK(folded.simulated_devices <= folded_devices);

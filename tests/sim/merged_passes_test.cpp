@@ -16,6 +16,7 @@
 #include "sim/program/merged.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -122,7 +123,7 @@ TEST_CASE("exchanges that take longer than the kernels: only the parts around th
   // f2 waits for the last exchange, and the next micro-batch's first one for b0: a period of f2 + b0 + 4 E.
   const auto slow = wires(2, "2 GB/s");
   const Measured m = measured(slow);
-  CHECK(micro_batch_s(true, slow) == doctest::Approx(m.around_loss + 4 * m.exchange).epsilon(1e-6));
+  CHECK(micro_batch_s(true, slow) == test::about(m.around_loss + 4 * m.exchange, 1e-6));
 }
 
 TEST_CASE("kernels that take longer than the exchanges hide them, and are slowed beside them") {
@@ -131,7 +132,7 @@ TEST_CASE("kernels that take longer than the exchanges hide them, and are slowed
   const auto quick = wires(2, "50 GB/s");
   const Measured m = measured(quick);
   const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown, apart = micro_batch_s(false, quick);
-  CHECK(micro_batch_s(true, quick) == doctest::Approx(apart - 3 * m.exchange / s).epsilon(1e-6));
+  CHECK(micro_batch_s(true, quick) == test::about(apart - 3 * m.exchange / s, 1e-6));
 }
 
 TEST_CASE("no merged iteration is slower than one apart, but for its longer warm-up") {
@@ -158,10 +159,10 @@ TEST_CASE("merged passes keep the activations of the micro-batches that the long
   const sim::DeviceMemory m =
       sim::device_memory(two_layers, sim::dataflow_of(two_layers), two, profiles::framework_profile(pcg::Framework::generic)).at(0);
   CHECK(activations(1, false) == m.saved[0].value());
-  CHECK(activations(1, true) == doctest::Approx((m.saved[0] + m.layer[0]).value()));
+  CHECK(activations(1, true) == test::about((m.saved[0] + m.layer[0]).value()));
   CHECK(m.layer[0].value() <= m.saved[0].value() / 2);
   // The first of two ranks holds 2 micro-batches of 1F1B, and 2 x 1 + 1 + 1 merged ones.
-  CHECK(activations(2, true) == doctest::Approx(2 * activations(2, false)));
+  CHECK(activations(2, true) == test::about(2 * activations(2, false)));
 }
 
 TEST_CASE("merged micro-batches that repeat themselves are extrapolated exactly") {
@@ -170,7 +171,7 @@ TEST_CASE("merged micro-batches that repeat themselves are extrapolated exactly"
     const pcg::Plan plan = with_experts(2, stages, 150, true);
     const auto r = sim::simulate_plan(plan, cluster);
     CHECK(std::ranges::any_of(r.notes, [](const base::Note& n) { return n.text.find("micro-batches simulated as") != std::string::npos; }));
-    CHECK(r.iteration_time.value() == doctest::Approx(seconds(plan, cluster, false)).epsilon(1e-9));
+    CHECK(r.iteration_time.value() == test::about(seconds(plan, cluster, false)));
   }
 }
 
@@ -188,7 +189,7 @@ TEST_CASE("a host that waits for the counts of tokens is not ahead of its device
   config.framework->host.forward_kernel = config.framework->host.backward_kernel = base::Seconds(50e-3);
   const double paced = time();
   config.framework->host.exchange = base::Seconds(10e-3);
-  CHECK(time() - paced == doctest::Approx(2 * 2 * 2 * 10e-3).epsilon(0.02));
+  CHECK(time() - paced == test::about(2 * 2 * 2 * 10e-3, 0.02));
 }
 
 TEST_CASE("launches of merged passes alternate as their kernels do") {

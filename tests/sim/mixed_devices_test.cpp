@@ -5,6 +5,7 @@
 
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 #include "tests/sim/plan_builder.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -45,8 +46,8 @@ TEST_CASE("each of two devices takes the time of its own profile") {
   for (const bool old_first : {true, false}) {
     const sim::SimulationResult r = traced(both, old_first ? mixed(kOld, kNew) : mixed(kNew, kOld));
     CHECK(r.simulated_devices == 2);
-    CHECK(forward_seconds(r, old_first ? 0 : 1) == doctest::Approx(old_alone).epsilon(1e-9));
-    CHECK(forward_seconds(r, old_first ? 1 : 0) == doctest::Approx(new_alone).epsilon(1e-9));
+    CHECK(forward_seconds(r, old_first ? 0 : 1) == test::about(old_alone));
+    CHECK(forward_seconds(r, old_first ? 1 : 0) == test::about(new_alone));
   }
 }
 

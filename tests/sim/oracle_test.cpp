@@ -10,6 +10,7 @@
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/oracle.hpp"
+#include "tests/about.hpp"
 #include "tests/sim/plan_builder.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -42,8 +43,8 @@ TEST_CASE("nodes that are wired differently inside are asked about apart") {
     return oracle.collective(sim::CollectiveKind::all_gather, base::Bytes(3e9), group).time.value();
   };
   // A ring passes two blocks of 1 GB over each GPU's wire: 20 ms at 100 GB/s, 200 ms where one wire has 10 GB/s.
-  CHECK(gather(0) == doctest::Approx(0.02).epsilon(0.01));
-  CHECK(gather(3) == doctest::Approx(0.2).epsilon(0.01));
+  CHECK(gather(0) == test::about(0.02, 0.01));
+  CHECK(gather(3) == test::about(0.2, 0.01));
 }
 
 TEST_CASE("a collective is latency plus bytes over bandwidth") {

@@ -8,6 +8,7 @@
 #include "profiles/device_profile.hpp"
 #include "sim/simulation.hpp"
 #include "test_clusters.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -16,7 +17,7 @@ using pcg::Overlap;
 constexpr int kOverlapLayers = 5;
 constexpr std::int64_t kOverlapWidth = 4096;
 
-doctest::Approx near(double value) { return doctest::Approx(value).epsilon(0.005); }
+test::About near(double value) { return test::about(value, 0.005); }
 
 double slowdown() { return profiles::device_profile("v100-sxm2-16gb").overlap_slowdown; }
 

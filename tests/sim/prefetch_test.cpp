@@ -8,6 +8,7 @@
 #include "profiles/device_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -63,7 +64,7 @@ Pace pace(std::int64_t batch, int units) {
 TEST_CASE("nothing gathered ahead: every layer waits for its own gather, n g + (n-1) c before the last") {
   for (const std::int64_t batch : {512, 16384}) {
     const Pace p = pace(batch, 0);
-    CHECK(p.last_start == doctest::Approx(kLayers * p.g + (kLayers - 1) * p.c).epsilon(0.005));
+    CHECK(p.last_start == test::about(kLayers * p.g + (kLayers - 1) * p.c, 0.005));
   }
 }
 
@@ -71,13 +72,13 @@ TEST_CASE("one layer gathered ahead: the slower of gather and computation sets t
   // Gathers alone: one after another, the computation hides behind them. Half of 4096 x 4096 x 4 B at 10 GB/s is 3.4 ms.
   const Pace narrow = pace(512, 1);
   REQUIRE(narrow.g > 1.5 * narrow.c);
-  CHECK(narrow.last_start == doctest::Approx(kLayers * narrow.g).epsilon(0.005));
+  CHECK(narrow.last_start == test::about(kLayers * narrow.g, 0.005));
   // The computation is the slower: gather k + 1 runs beside layer k, once layer k - 1 is done. Beside a gather kernels take s times as
   // long, so in its g seconds g / s of a layer is done: a layer takes c + g (1 - 1/s).
   const Pace wide = pace(16384, 1);
   REQUIRE(wide.c > 1.5 * wide.g);
   const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown;
-  CHECK(wide.last_start == doctest::Approx(wide.g + (kLayers - 1) * (wide.c + wide.g * (1 - 1 / s))).epsilon(0.005));
+  CHECK(wide.last_start == test::about(wide.g + (kLayers - 1) * (wide.c + wide.g * (1 - 1 / s)), 0.005));
 }
 
 // On the way back a gather ahead goes out while the layer before is computed, hence before that layer's gradients are there to be
@@ -101,7 +102,7 @@ TEST_CASE("gathered weights are whole for as many layers as are ahead, and the o
   const auto plan = sharded(test::mlp(kLayers, 512, 8));
   const double layer = 512 * 512 * 4.0;
   const auto peak = [&](int units) { return sim::memory_of(plan, cluster, ahead(units)).peak.value(); };
-  for (int units = 1; units < kLayers; ++units) CHECK(peak(units) - peak(units - 1) == doctest::Approx(layer));
+  for (int units = 1; units < kLayers; ++units) CHECK(peak(units) - peak(units - 1) == test::about(layer));
   CHECK(peak(kLayers) == peak(kLayers - 1));  // no more layers than there are
 }
 
@@ -124,11 +125,11 @@ TEST_CASE("weights that are kept are all whole when the backward pass begins; ac
   const sim::MemoryUse freed = use();
   plan.memory.zero.keeps_weights = true;
   // Six layers in place of two: the one that is computed and one ahead.
-  CHECK((use().peak - freed.peak).value() == doctest::Approx(4 * layer));
+  CHECK((use().peak - freed.peak).value() == test::about(4 * layer));
   plan.memory.zero = {.accumulates = true};
   // Six layers of gradients in place of half of them, and without one layer's besides.
-  CHECK(use().gradients.value() == doctest::Approx(6 * layer));
-  CHECK((use().peak - freed.peak).value() == doctest::Approx((6 - 3 - 1) * layer));
+  CHECK(use().gradients.value() == test::about(6 * layer));
+  CHECK((use().peak - freed.peak).value() == test::about((6 - 3 - 1) * layer));
 }
 
 TEST_CASE("weights that are kept are gathered before the forward pass alone") {

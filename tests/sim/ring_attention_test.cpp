@@ -9,6 +9,7 @@
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
 #include "test_clusters.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -54,7 +55,7 @@ RingSpans spans_named(const sim::SimulationResult& r, const std::string& name) {
   return t;
 }
 
-doctest::Approx nearly(double value) { return doctest::Approx(value).epsilon(0.005); }
+test::About nearly(double value) { return test::about(value, 0.005); }
 
 // Of a hop: the keys and values of a block, in fp32.
 double block_bytes(int devices) { return static_cast<double>(kRingSequence) / devices * 2 * kRingHidden * 4; }
@@ -97,9 +98,9 @@ TEST_CASE("rings and gathers move the same bytes: c - 1 blocks a device forward,
     const double block = block_bytes(c) * c * (c - 1);
     const auto ring = attention_run(attention_layer(c, pcg::KeyExchange::ring), "10 GB/s");
     const auto gather = attention_run(attention_layer(c, pcg::KeyExchange::gather), "10 GB/s");
-    CHECK(ring.bytes.by_collective.at("send").value() == doctest::Approx(3 * block));
-    CHECK(gather.bytes.by_collective.at("all_gather").value() == doctest::Approx(2 * block));
-    CHECK(gather.bytes.by_collective.at("reduce_scatter").value() == doctest::Approx(block));
+    CHECK(ring.bytes.by_collective.at("send").value() == test::about(3 * block));
+    CHECK(gather.bytes.by_collective.at("all_gather").value() == test::about(2 * block));
+    CHECK(gather.bytes.by_collective.at("reduce_scatter").value() == test::about(block));
     CHECK(ring.iteration_time < gather.iteration_time);
   }
 }
@@ -113,5 +114,5 @@ TEST_CASE("keys of others are held: all of them where they are gathered, two blo
   const int c = 4;
   const auto cluster = test::star(1, c, "10 GB/s", "0 us");
   const auto transient = [&](pcg::KeyExchange exchange) { return sim::memory_of(attention_layer(c, exchange), cluster).workspace.value(); };
-  CHECK(transient(pcg::KeyExchange::gather) - transient(pcg::KeyExchange::ring) == doctest::Approx(2 * (c - 2) * block_bytes(c)));
+  CHECK(transient(pcg::KeyExchange::gather) - transient(pcg::KeyExchange::ring) == test::about(2 * (c - 2) * block_bytes(c)));
 }

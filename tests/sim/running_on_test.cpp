@@ -7,6 +7,7 @@
 #include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -27,11 +28,11 @@ TEST_CASE("a pipeline that stays full takes the time of its slowest stage") {
   for (const int m : {4, 12}) {
     CAPTURE(m);
     const auto on = result_of(running_on(pcg::ScheduleKind::two_bw, m)), flushed = result_of(running_on(pcg::ScheduleKind::one_f_one_b, m));
-    CHECK(on.iteration_time.value() / flushed.iteration_time.value() == doctest::Approx(12.0 * m / (12 * m + 35)).epsilon(0.02));
+    CHECK(on.iteration_time.value() / flushed.iteration_time.value() == test::about(12.0 * m / (12 * m + 35), 0.02));
     const sim::Breakdown& b = on.breakdown;
-    CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == doctest::Approx(on.iteration_time.value()));
+    CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == test::about(on.iteration_time.value()));
     // An iteration's messages and kernels are its own.
-    CHECK(on.bytes.total.value() == doctest::Approx(flushed.bytes.total.value()));
+    CHECK(on.bytes.total.value() == test::about(flushed.bytes.total.value()));
     CHECK(std::ranges::any_of(on.notes, [](const base::Note& n) { return n.text.starts_with("the pipeline stays full"); }));
   }
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "pcg/plan/ranks.hpp"
+#include "tests/about.hpp"
 
 using sim::Slot;
 
@@ -176,19 +177,19 @@ TEST_CASE("bubbles of the schedules") {
       CAPTURE(m);
       const auto bubble = [&](const sim::Schedule& s) { return makespan(s, times) - m * s.chunks * (f + b); };
       // The first micro-batch comes to the last rank through p - 1 others, and its last gradient goes back through as many.
-      CHECK(bubble({gpipe, p, 1, m}) == doctest::Approx((p - 1) * (f + b)));
-      CHECK(bubble({one_f_one_b, p, 1, m}) == doctest::Approx((p - 1) * (f + b)));
+      CHECK(bubble({gpipe, p, 1, m}) == test::about((p - 1) * (f + b)));
+      CHECK(bubble({one_f_one_b, p, 1, m}) == test::about((p - 1) * (f + b)));
       // Chunks are 1/v of a stage, here as long as a stage: the same, where a stage's work is v times as much (arXiv 2104.04473, section
       // 2.2; 2211.05953, section 4).
-      CHECK(bubble({flexible, p, 3, m, false, p}) == doctest::Approx((p - 1) * (f + b)));
-      CHECK(bubble({flexible, p, 3, m, false, m}) == doctest::Approx((p - 1) * (f + b)));
+      CHECK(bubble({flexible, p, 3, m, false, p}) == test::about((p - 1) * (f + b)));
+      CHECK(bubble({flexible, p, 3, m, false, m}) == test::about((p - 1) * (f + b)));
       // A lean warm-up costs nothing as long as messages take no time.
-      CHECK(bubble({flexible, p, 3, m, false, p, true}) == doctest::Approx((p - 1) * (f + b)));
-      if (m % p == 0) CHECK(bubble({interleaved, p, 3, m, false, 0, true}) == doctest::Approx((p - 1) * (f + b)));
-      CHECK(bubble({breadth_first, p, 3, m}) == doctest::Approx((p - 1) * (f + b)));
+      CHECK(bubble({flexible, p, 3, m, false, p, true}) == test::about((p - 1) * (f + b)));
+      if (m % p == 0) CHECK(bubble({interleaved, p, 3, m, false, 0, true}) == test::about((p - 1) * (f + b)));
+      CHECK(bubble({breadth_first, p, 3, m}) == test::about((p - 1) * (f + b)));
       // A rank passes a gradient on before it makes those of its weights, so that the way back takes p - 1 passes less by W each; and the
       // gradients of weights that it has left fill as much of what remains (arXiv 2401.10241, table 2).
-      CHECK(bubble({zero_bubble, p, 1, m}) == doctest::Approx((p - 1) * (f + i - w)));
+      CHECK(bubble({zero_bubble, p, 1, m}) == test::about((p - 1) * (f + i - w)));
     }
 }
 
@@ -200,7 +201,7 @@ TEST_CASE("DualPipe's bubble") {
     for (const int m : {p, p + 3, 3 * p}) {
       const sim::Schedule s{pcg::ScheduleKind::dual_pipe, p / 2, 2, m, true};
       const double pairs = p / 2 - 1;
-      CHECK(makespan(s, {1, 1, 1}) == doctest::Approx(2 * m * 3 + pairs * (3 + 2 - 3 * 1)));
+      CHECK(makespan(s, {1, 1, 1}) == test::about(2 * m * 3 + pairs * (3 + 2 - 3 * 1)));
       CHECK(makespan(s, {2, 3, 2}) <= 2 * m * 7 + pairs * (7 + 5 - 3 * 2));
     }
 }

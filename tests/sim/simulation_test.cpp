@@ -9,6 +9,7 @@
 
 #include "plan_builder.hpp"
 #include "profiles/device_profile.hpp"
+#include "tests/about.hpp"
 
 using base::Bytes;
 using base::Seconds;
@@ -57,9 +58,9 @@ TEST_CASE("one device: the iteration is the first launch and the sum of its kern
   update.flops = base::Flops(2.0 * 2 * 4096 * 4096);
   Kernels all = two_layers(4096, 1024);
   all += {update};
-  CHECK(r.breakdown.compute.value() == doctest::Approx(all.seconds).epsilon(1e-9));
-  CHECK(r.breakdown.idle.value() == doctest::Approx(device().launch_overhead.value()).epsilon(1e-6));
-  CHECK(r.iteration_time.value() == doctest::Approx(all.seconds + device().launch_overhead.value()).epsilon(1e-9));
+  CHECK(r.breakdown.compute.value() == test::about(all.seconds));
+  CHECK(r.breakdown.idle.value() == test::about(device().launch_overhead.value(), 1e-6));
+  CHECK(r.iteration_time.value() == test::about(all.seconds + device().launch_overhead.value()));
 }
 
 TEST_CASE("a host slower than the kernels sets the pace: launches one after another, then the last kernel") {
@@ -96,7 +97,7 @@ TEST_CASE("a host that waits for its device before it reads a batch starts the n
   Kernels forward;
   for (int layer = 0; layer < 2; ++layer) forward += pcg::forward_kernels(pcg::Linear{.out = 2048}, in, out, pcg::Precision::fp32);
   const double launches = (all.count - forward.count - 1) * device().launch_overhead.value();
-  CHECK(waits - ahead == doctest::Approx(all.seconds - forward.seconds - launches).epsilon(1e-6));
+  CHECK(waits - ahead == test::about(all.seconds - forward.seconds - launches, 1e-6));
 }
 
 TEST_CASE("launches that block put the host's times on top of the kernels'") {
@@ -109,10 +110,10 @@ TEST_CASE("launches that block put the host's times on top of the kernels'") {
   config.framework->blocking_launches = true;
   const auto blocked = run();
   const double overhead = device().launch_overhead.value();
-  const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;    // and the update's
-  CHECK(ahead.breakdown.idle.value() == doctest::Approx(50e-6 + overhead).epsilon(1e-9));  // the first kernel's
-  CHECK(blocked.breakdown.idle.value() == doctest::Approx(launches).epsilon(1e-9));
-  CHECK(blocked.iteration_time.value() == doctest::Approx(ahead.breakdown.compute.value() + launches).epsilon(1e-9));
+  const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;  // and the update's
+  CHECK(ahead.breakdown.idle.value() == test::about(50e-6 + overhead));            // the first kernel's
+  CHECK(blocked.breakdown.idle.value() == test::about(launches));
+  CHECK(blocked.iteration_time.value() == test::about(ahead.breakdown.compute.value() + launches));
   // The first all-reduce, of the last layer's gradient, could run beside the first layer's kernels.
   const auto together = [&] {
     const auto pair = test::plan_of(test::mlp(2, 4096, 1024), {{"*", {{"b", 2}}}}, 2);
@@ -135,7 +136,7 @@ TEST_CASE("a slow host holds up a group of equal devices once, not once each") {
   const double alone = sim::simulate_plan(plan(1), test::star(1, 1), config).iteration_time.value();
   const double together = sim::simulate_plan(plan(4), test::star(1, 4), config).iteration_time.value();
   // Both gradients fit in one bucket: one more launch on the host, 2 ms. The all-reduce itself takes some 20 us.
-  CHECK(together == doctest::Approx(alone + 2e-3).epsilon(0.01));
+  CHECK(together == test::about(alone + 2e-3, 0.01));
 }
 
 TEST_CASE("data parallelism moves each gradient once: 2 (n-1)/n of its bytes per device") {
@@ -143,7 +144,7 @@ TEST_CASE("data parallelism moves each gradient once: 2 (n-1)/n of its bytes per
   const auto plan = test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 4}}}}, 4);
   const auto r = sim::simulate_plan(plan, cluster);
   const double weights = 3 * 64 * 64 * 4;
-  CHECK(r.bytes.total.value() == doctest::Approx(4 * 2 * 0.75 * weights));
+  CHECK(r.bytes.total.value() == test::about(4 * 2 * 0.75 * weights));
   CHECK(r.bytes.by_collective.at("all_reduce") == r.bytes.total);
   CHECK(r.bytes.by_link.at("wire") == r.bytes.total);
   CHECK(r.devices == 4);
@@ -165,7 +166,7 @@ TEST_CASE("column then row parallel linears cost one all-reduce forward and, whe
   const auto r = sim::simulate_plan(plan, cluster);
   const double activation = 8 * 64 * 4;
   // 2 devices x 2 all-reduces x 2 (n-1)/n = 1 x bytes; no gradient synchronisation: every weight gradient is whole where it is needed
-  CHECK(r.bytes.total.value() == doctest::Approx(2 * 2 * activation));
+  CHECK(r.bytes.total.value() == test::about(2 * 2 * activation));
 }
 
 TEST_CASE("a pipeline's bubble is (p - 1) slots over chunks") {
@@ -179,7 +180,7 @@ TEST_CASE("a pipeline's bubble is (p - 1) slots over chunks") {
       return sim::simulate_plan(test::pipeline_of(g, 4 * chunks, chunks, m, kind), cluster).iteration_time.value();
     };
     const double per = (time(64) - time(8)) / 56;
-    CHECK(time(8) / per - 8 == doctest::Approx(35.0 / 12 / chunks).epsilon(0.05));
+    CHECK(time(8) / per - 8 == test::about(35.0 / 12 / chunks, 0.05));
   }
 }
 
@@ -199,7 +200,7 @@ TEST_CASE("a stage that waits for its message loses the message's time, once for
     return (time(24) - time(8)) / 16;
   };
   const double message = 1024 * 4096 * 4 / 100e9 + 2e-6;
-  CHECK(per_micro_batch(false) - per_micro_batch(true) == doctest::Approx(2 * message).epsilon(0.05));
+  CHECK(per_micro_batch(false) - per_micro_batch(true) == test::about(2 * message, 0.05));
 }
 
 TEST_CASE("products take the share that the framework sustains, else that of the device") {
@@ -242,14 +243,14 @@ TEST_CASE("products of equal tokens keep their benchmark rate, on one GPU and on
   CHECK(compute(true, 1, held) == compute(false, 1, benchmark));
   // Of eight GPUs that give way the slowest sets the pace; of eight that do not, none is slower.
   CHECK(compute(false, 8, {}) > 1.01 * compute(false, 1, {}));
-  CHECK(compute(true, 8, {}) == doctest::Approx(compute(true, 1, {})).epsilon(0.005));
+  CHECK(compute(true, 8, {}) == test::about(compute(true, 1, {}), 0.005));
 }
 
 TEST_CASE("stage boundaries carry the activation forward and its gradient backward, once per micro-batch") {
   const auto cluster = test::star(1, 4);
   const auto plan = test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::one_f_one_b);
   const auto r = sim::simulate_plan(plan, cluster);
-  CHECK(r.bytes.total.value() == doctest::Approx(6 * 3 * 2 * 8 * 64 * 4));
+  CHECK(r.bytes.total.value() == test::about(6 * 3 * 2 * 8 * 64 * 4));
   CHECK(r.bytes.by_collective.at("send") == r.bytes.total);
 }
 
@@ -259,7 +260,7 @@ TEST_CASE("the breakdown adds up to the iteration time") {
                            test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe)}) {
     const auto r = sim::simulate_plan(plan, cluster);
     const auto& b = r.breakdown;
-    CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == doctest::Approx(r.iteration_time.value()).epsilon(1e-12));
+    CHECK((b.compute + b.exposed_communication + b.bubble + b.idle).value() == test::about(r.iteration_time.value(), 1e-12));
   }
 }
 
@@ -272,7 +273,7 @@ TEST_CASE("replicas wait for all-reduces, over the narrowest link; stages for me
   const sim::Breakdown stages =
       sim::simulate_plan(test::pipeline_of(test::mlp(8, 64, 8), 4, 1, 6, pcg::ScheduleKind::gpipe), cluster).breakdown;
   CHECK(stages.exposed_by_collective.size() == 1);
-  CHECK(stages.exposed_by_collective.at("send").value() == doctest::Approx(stages.exposed_communication.value()).epsilon(1e-9));
+  CHECK(stages.exposed_by_collective.at("send").value() == test::about(stages.exposed_communication.value()));
 }
 
 TEST_CASE("ZeRO shards what it says and moves what it says") {
@@ -288,8 +289,8 @@ TEST_CASE("ZeRO shards what it says and moves what it says") {
     plan.training.optimizer = pcg::Optimizer::adam;
     plan.zero = zero;
     const auto r = sim::simulate_plan(plan, cluster);
-    CHECK((r.memory.weights + r.memory.gradients + r.memory.optimizer).value() == doctest::Approx(per_parameter[zero] * parameters));
-    CHECK(r.bytes.total.value() == doctest::Approx(4 * gathers_and_reductions[zero] * 0.75 * 2 * parameters));
+    CHECK((r.memory.weights + r.memory.gradients + r.memory.optimizer).value() == test::about(per_parameter[zero] * parameters));
+    CHECK(r.bytes.total.value() == test::about(4 * gathers_and_reductions[zero] * 0.75 * 2 * parameters));
   }
 }
 
@@ -299,7 +300,7 @@ TEST_CASE("the busiest link is the one with most bytes over bandwidth") {
   const auto r = sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {{"*", {{"b", 2}}}}, 2), cluster);
   REQUIRE(r.busiest_link);
   CHECK(r.busiest_link->type == "wire");
-  CHECK(r.busiest_link->busy == doctest::Approx(3 * 64 * 64 * 4 / 1e9 / r.iteration_time.value()));
+  CHECK(r.busiest_link->busy == test::about(3 * 64 * 64 * 4 / 1e9 / r.iteration_time.value()));
   CHECK(!sim::simulate_plan(test::plan_of(test::mlp(3, 64, 8), {}, 1), cluster).busiest_link);
 }
 
@@ -314,7 +315,7 @@ TEST_CASE("spans are on streams of simulated devices and last as long as the ite
     last = std::max(last, (s.start + s.duration).value());
     if (s.stream == "compute") compute += s.duration.value();
   }
-  CHECK(last == doctest::Approx(r.iteration_time.value()));
+  CHECK(last == test::about(r.iteration_time.value()));
   CHECK(!r.memory_over_time.empty());
 }
 

@@ -5,6 +5,7 @@
 #include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -25,9 +26,9 @@ TEST_CASE("ZB-H1's last stage works without a pause, and the others are done whe
   for (const int m : {4, 12, 40}) {
     CAPTURE(m);
     const auto split = split_run(zero_bubble, m), whole = split_run(one_f_one_b, m);
-    CHECK(split.iteration_time.value() / whole.iteration_time.value() == doctest::Approx((12.0 * m + 12) / (12.0 * m + 35)).epsilon(0.01));
+    CHECK(split.iteration_time.value() / whole.iteration_time.value() == test::about((12.0 * m + 12) / (12.0 * m + 35), 0.01));
     // The last stage ends the iteration: it waits before its first forward pass, and then no more.
-    CHECK(split.breakdown.compute.value() / split.iteration_time.value() == doctest::Approx(12.0 * m / (12 * m + 12)).epsilon(0.01));
+    CHECK(split.breakdown.compute.value() / split.iteration_time.value() == test::about(12.0 * m / (12 * m + 12), 0.01));
   }
 }
 
@@ -38,8 +39,8 @@ TEST_CASE("a split backward pass keeps what the gradients of weights are made of
       sim::device_memory(plan, sim::dataflow_of(plan), test::star(1, 4), profiles::framework_profile(pcg::Framework::generic));
   const double tensor = 64 * 256 * 4;
   for (std::size_t s = 0; s < 3; ++s) {
-    CHECK(devices[s].saved[s].value() == doctest::Approx(2 * tensor));
-    CHECK(devices[s].kept[s].value() == doctest::Approx(4 * tensor));
+    CHECK(devices[s].saved[s].value() == test::about(2 * tensor));
+    CHECK(devices[s].kept[s].value() == test::about(4 * tensor));
   }
 }
 
@@ -57,6 +58,6 @@ TEST_CASE("gradients of split passes are synchronised when the last of them are 
       return sim::simulate_plan(plan, test::star(1, 2)).bytes.total.value();
     };
     CAPTURE(zero);
-    CHECK(bytes(zero_bubble) == doctest::Approx(bytes(one_f_one_b)));
+    CHECK(bytes(zero_bubble) == test::about(bytes(one_f_one_b)));
   }
 }

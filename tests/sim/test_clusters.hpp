@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "base/yaml/parse.hpp"
+#include "tests/about.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
 namespace test {
-
-// Equal but for the last digits of a sum of doubles.
-inline doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-9); }
 
 inline topology::Cluster cluster_of(const std::string& section) {
   return topology::load_cluster(topology::expand_cluster(base::parse_yaml(section, "<test>"), "cluster"), "cluster");

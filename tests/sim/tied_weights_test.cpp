@@ -3,6 +3,7 @@
 
 #include "plan_builder.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -44,11 +45,11 @@ double bytes_of_two_stages(bool tied, const test::Cuts& cuts) {
 TEST_CASE("a tied weight's gradients are added shard by shard where both stages cut it alike") {
   const test::Cuts cuts{{"*", {{"b", 2}}}};
   // An all-reduce between the two that hold each of two copies: 2 x (2 - 1) / 2 of the weight from either.
-  CHECK(bytes_of_two_stages(true, cuts) - bytes_of_two_stages(false, cuts) == doctest::Approx(2 * 2 * kTiedBytes));
+  CHECK(bytes_of_two_stages(true, cuts) - bytes_of_two_stages(false, cuts) == test::about(2 * 2 * kTiedBytes));
 }
 
 TEST_CASE("where stages cut a tied weight differently each brings its gradient to the other") {
   const test::Cuts cuts{{"first", {{"b", 2}}}, {"second", {{"n", 2}}}, {"loss", {{"b", 2}}}};
   // Both devices of the first stage want the whole of it, those of the second a half each.
-  CHECK(bytes_of_two_stages(true, cuts) - bytes_of_two_stages(false, cuts) == doctest::Approx((2 + 1) * kTiedBytes));
+  CHECK(bytes_of_two_stages(true, cuts) - bytes_of_two_stages(false, cuts) == test::about((2 + 1) * kTiedBytes));
 }

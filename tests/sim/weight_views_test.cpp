@@ -4,6 +4,7 @@
 
 #include "plan_builder.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -60,9 +61,9 @@ sim::SimulationResult on_one_device(const pcg::Graph& g) {
 
 void check_equal(const pcg::Graph& a, const pcg::Graph& b) {
   const sim::SimulationResult left = on_one_device(a), right = on_one_device(b);
-  CHECK(left.breakdown.compute.value() == doctest::Approx(right.breakdown.compute.value()).epsilon(1e-12));
-  CHECK(left.iteration_time.value() == doctest::Approx(right.iteration_time.value()).epsilon(1e-12));
-  CHECK(left.memory.peak.value() == doctest::Approx(right.memory.peak.value()).epsilon(1e-12));
+  CHECK(left.breakdown.compute.value() == test::about(right.breakdown.compute.value(), 1e-12));
+  CHECK(left.iteration_time.value() == test::about(right.iteration_time.value(), 1e-12));
+  CHECK(left.memory.peak.value() == test::about(right.memory.peak.value(), 1e-12));
 }
 
 }  // namespace

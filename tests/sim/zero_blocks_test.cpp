@@ -15,6 +15,7 @@
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -104,10 +105,10 @@ TEST_CASE("half of the layers sharded: half of the bytes of all, and half of tho
   const sim::SimulationResult none = in_rings(with_zero(plan, 0)), all = in_rings(with_zero(plan, 3)),
                               half = in_rings(with_zero(plan, 3, blocks_of_layers(plan, is_odd)));
   for (const char* kind : {"all_gather", "reduce_scatter", "all_reduce"})
-    CHECK(bytes_of_kind(half, kind) == doctest::Approx((bytes_of_kind(all, kind) + bytes_of_kind(none, kind)) / 2));
-  CHECK(bytes_of_kind(half, "all_gather") == doctest::Approx(2 * (2 * 2 * kRing * kBytes)));
-  CHECK(bytes_of_kind(half, "reduce_scatter") == doctest::Approx(2 * (2 * kRing * kBytes)));
-  CHECK(bytes_of_kind(half, "all_reduce") == doctest::Approx(2 * (2 * kRing * kBytes)));
+    CHECK(bytes_of_kind(half, kind) == test::about((bytes_of_kind(all, kind) + bytes_of_kind(none, kind)) / 2));
+  CHECK(bytes_of_kind(half, "all_gather") == test::about(2 * (2 * 2 * kRing * kBytes)));
+  CHECK(bytes_of_kind(half, "reduce_scatter") == test::about(2 * (2 * kRing * kBytes)));
+  CHECK(bytes_of_kind(half, "all_reduce") == test::about(2 * (2 * kRing * kBytes)));
 }
 
 TEST_CASE("half of the layers sharded: half of the states of all, and half of those of none, at every stage") {
@@ -129,7 +130,7 @@ TEST_CASE("half of the layers sharded: a device updates half of what it would up
   const auto seconds = [&](const pcg::Plan& p) { return spans_called(in_rings(p), "layer3.weight update").at(0).duration.value(); };
   for (const int zero : {1, 2, 3})
     CHECK(seconds(with_zero(plan, zero, blocks_of_layers(plan, is_odd))) ==
-          doctest::Approx((seconds(with_zero(plan, zero)) + seconds(with_zero(plan, 0))) / 2));
+          test::about((seconds(with_zero(plan, zero)) + seconds(with_zero(plan, 0))) / 2));
 }
 
 TEST_CASE("a list of all blocks is no list, to the byte") {
@@ -174,7 +175,7 @@ TEST_CASE("groups that shard are for sharded layers alone: gradients of others a
   plan.memory.zero.groups = 2;
   const auto added = spans_called(in_rings(with_zero(plan, 3, blocks_of_layers(plan, is_odd))), "all_reduce gradients of layer0");
   REQUIRE(added.size() == 1);
-  CHECK(added[0].bytes.value() == doctest::Approx(2 * 3 * 512.0 * 512 * 4));
+  CHECK(added[0].bytes.value() == test::about(2 * 3 * 512.0 * 512 * 4));
 }
 
 TEST_CASE("a sharded block scatters once, however small the framework's buckets are, and others fill these") {
@@ -199,8 +200,8 @@ TEST_CASE("gradients of whole weights that are not overlapped are reduced behind
   pcg::Plan plan = layers_of_widths({512, 512, 512, 512, 512}, 2);
   plan.overlap.gradients = false;
   const sim::SimulationResult r = in_rings(with_zero(plan, 3, blocks_of_layers(plan, is_odd)));
-  CHECK(bytes_of_kind(r, "all_reduce") == doctest::Approx(2 * 2 * 3 * 512.0 * 512 * 4));
-  CHECK(bytes_of_kind(r, "reduce_scatter") == doctest::Approx(2 * 2 * 3 * 512.0 * 512 * 4));
+  CHECK(bytes_of_kind(r, "all_reduce") == test::about(2 * 2 * 3 * 512.0 * 512 * 4));
+  CHECK(bytes_of_kind(r, "reduce_scatter") == test::about(2 * 2 * 3 * 512.0 * 512 * 4));
   const auto reduced = spans_called(r, "all_reduce gradients");
   REQUIRE(reduced.size() == 1);
   for (const sim::Span& s : spans_called(r, "layer0 weight gradient")) CHECK(s.start + s.duration <= reduced[0].start);
@@ -224,8 +225,8 @@ TEST_CASE("layers that are not sharded do not count among those gathered ahead")
     return sim::memory_of(with_zero(plan, 3, blocks_of_layers(plan, even)), four_gpus(), config).workspace.value();
   };
   constexpr double kLayerBytes = 4096.0 * 4096 * 4;
-  CHECK(room(1) - room(0) == doctest::Approx(kLayerBytes));
-  CHECK(room(3) - room(1) == doctest::Approx(kLayerBytes));  // there are three
+  CHECK(room(1) - room(0) == test::about(kLayerBytes));
+  CHECK(room(3) - room(1) == test::about(kLayerBytes));  // there are three
 }
 
 TEST_CASE("a layer of two sharded in each stage of a pipeline: half of the bytes of all, and half of those of none") {
@@ -238,7 +239,7 @@ TEST_CASE("a layer of two sharded in each stage of a pipeline: half of the bytes
     const auto bytes = [&](const pcg::Plan& p, const char* word) { return bytes_of_kind(in_rings(p), word); };
     for (const char* word : {"all_gather", "reduce_scatter", "all_reduce"})
       CHECK(bytes(with_zero(plan, 3, blocks_of_layers(plan, is_odd)), word) ==
-            doctest::Approx((bytes(with_zero(plan, 3), word) + bytes(with_zero(plan, 0), word)) / 2));
+            test::about((bytes(with_zero(plan, 3), word) + bytes(with_zero(plan, 0), word)) / 2));
   }
 }
 
@@ -257,7 +258,7 @@ TEST_CASE("a tied weight is held as its own block is, whoever reads it") {
   constexpr double kBytes = 512.0 * 512 * 4;
   const pcg::Plan sharded = with_zero(plan, 3, {block("first")}), whole = with_zero(plan, 3, {block("second")});
   // Both blocks gather it before both passes, or none does.
-  CHECK(bytes_of_kind(in_rings(sharded), "all_gather") == doctest::Approx(2 * 2 * 3 * kBytes));
+  CHECK(bytes_of_kind(in_rings(sharded), "all_gather") == test::about(2 * 2 * 3 * kBytes));
   CHECK(bytes_of_kind(in_rings(whole), "all_gather") == 0);
   CHECK(states_of_first(sharded).weights.value() == kBytes / kZeroDevices);
   CHECK(states_of_first(whole).weights.value() == kBytes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 
 using namespace topology_test;
 
@@ -31,10 +32,10 @@ TEST_CASE("a slow GPU, and a slow node with its host") {
   const auto c = cluster_of(dgx(2, "{node: 0, gpu: gpu3, slowdown: 1.5}, {node: 1, slowdown: 2}, {node: 1, gpu: gpu0, slowdown: 1.5}"));
   CHECK(c.device(gpu(2)).slowdown == 1);
   CHECK(c.device(gpu(3)).slowdown == 1.5);
-  CHECK(c.device(gpu(3)).host_slowdown == doctest::Approx(1 / 1.5));  // hosts of a DGX H100 are 1.5 times as fast
-  CHECK(c.device(gpu(8)).slowdown == 3);                              // both faults
+  CHECK(c.device(gpu(3)).host_slowdown == test::about(1 / 1.5));  // hosts of a DGX H100 are 1.5 times as fast
+  CHECK(c.device(gpu(8)).slowdown == 3);                          // both faults
   CHECK(c.device(gpu(9)).slowdown == 2);
-  CHECK(c.device(gpu(9)).host_slowdown == doctest::Approx(2 / 1.5));
+  CHECK(c.device(gpu(9)).host_slowdown == test::about(2 / 1.5));
   CHECK(c.node_type(0) != c.node_type(1));
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("a link without which nodes are apart is refused to fail") {
   const auto& links = c.links();
   const auto up = std::ranges::find(links, "leaf1->core", &topology::Link::name);
   REQUIRE(up != links.end());
-  CHECK(up->bandwidth.value() == doctest::Approx(0.75 * 36 * 12.5e9));
+  CHECK(up->bandwidth.value() == test::about(0.75 * 36 * 12.5e9));
 }
 
 TEST_CASE("a GPU without its link to the fabric of a domain is refused, one that has lost some is not") {

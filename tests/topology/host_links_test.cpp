@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 
 TEST_CASE("GPUs that share a switch share its link to the CPU") {
   // Two GPUs on each of four switches of a DGX-1, one link of 16 GB/s from each switch to its CPU, two switches on each CPU.
@@ -9,15 +10,15 @@ TEST_CASE("GPUs that share a switch share its link to the CPU") {
   for (std::size_t d = 0; d < 8; ++d) {
     const auto link = dgx.host_link(base::DeviceId(d));
     REQUIRE(link);
-    CHECK(link->to_host.value() == doctest::Approx(8e9));
-    CHECK(link->from_host.value() == doctest::Approx(8e9));
+    CHECK(link->to_host.value() == test::about(8e9));
+    CHECK(link->from_host.value() == test::about(8e9));
     CHECK(link->sharers == 4);
   }
 }
 
 TEST_CASE("a GPU alone on its switch has the whole link") {
   const topology::Cluster dgx = topology_test::cluster_of("{preset: dgx-h100, nodes: 2}");
-  CHECK(dgx.host_link(base::DeviceId(9))->to_host.value() == doctest::Approx(64e9));
+  CHECK(dgx.host_link(base::DeviceId(9))->to_host.value() == test::about(64e9));
   CHECK(dgx.host_link(base::DeviceId(9))->sharers == 4);
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 
 using namespace topology_test;
 
@@ -69,8 +70,8 @@ TEST_CASE("fat tree: within a leaf as one switch, across leaves by shared links 
   CHECK(route_text(c, 0, 4) ==
         "node0:gpu0->cpu0, node0:cpu0->nic0, node0:nic0->leaf0, leaf0->core, core->leaf1, leaf1->node2:nic0, node2:nic0->cpu0, "
         "node2:cpu0->gpu0 at 5 GB/s in 8 us");
-  CHECK(bandwidth_of(c, "leaf0->core") == doctest::Approx(10e9));
-  CHECK(bandwidth_of(c, "core->leaf1") == doctest::Approx(5e9));
+  CHECK(bandwidth_of(c, "leaf0->core") == test::about(10e9));
+  CHECK(bandwidth_of(c, "core->leaf1") == test::about(5e9));
 }
 
 TEST_CASE("fat tree of one leaf has no core") {
@@ -86,7 +87,7 @@ TEST_CASE("rails: NIC i reaches NIC i over one switch, other NICs over the spine
   CHECK(route_text(c, 0, 5) ==
         "node0:gpu0->cpu0, node0:cpu0->nic0, node0:nic0->rail0, rail0->spine, spine->rail1, rail1->node2:nic1, node2:nic1->cpu1, "
         "node2:cpu1->gpu1 at 10 GB/s in 8 us");
-  CHECK(bandwidth_of(c, "rail0->spine") == doctest::Approx(15e9));
+  CHECK(bandwidth_of(c, "rail0->spine") == test::about(15e9));
 }
 
 TEST_CASE("a half-duplex network link is one link for both ways") {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 
 using namespace topology_test;
 
@@ -49,12 +50,12 @@ TEST_CASE("three tiers: leaves of two nodes, pods of two leaves") {
   CHECK(way(c, 0, 1) == "");
   CHECK(way(c, 0, 2) == "leaf0->pod0, pod0->leaf1");
   CHECK(way(c, 1, 7) == "leaf0->pod0, pod0->core, core->pod1, pod1->leaf3");
-  CHECK(latency_us(c, 0, 1) == doctest::Approx(2));
-  CHECK(latency_us(c, 0, 2) == doctest::Approx(4));
-  CHECK(latency_us(c, 1, 7) == doctest::Approx(6));
-  CHECK(width_of(c, "leaf0->pod0") == doctest::Approx(10e9));
-  CHECK(width_of(c, "pod1->core") == doctest::Approx(5e9));
-  CHECK(width_of(c, "core->pod1") == doctest::Approx(5e9));
+  CHECK(latency_us(c, 0, 1) == test::about(2));
+  CHECK(latency_us(c, 0, 2) == test::about(4));
+  CHECK(latency_us(c, 1, 7) == test::about(6));
+  CHECK(width_of(c, "leaf0->pod0") == test::about(10e9));
+  CHECK(width_of(c, "pod1->core") == test::about(5e9));
+  CHECK(width_of(c, "core->pod1") == test::about(5e9));
   // One pod has no core above it.
   CHECK(width_of(cluster_of(nodes_of(4, "{type: fat-tree, link: ib, nodes_per_leaf: 2, leaves_per_pod: 2}")), "pod0->core") == 0);
 }
@@ -70,18 +71,18 @@ TEST_CASE("dragonfly: at most a local, a global and a local link") {
   // 0 + 3 is odd: link number 1, between the routers 1.
   CHECK(way(c, 0, 3) == "group0.router0->group0.router1, group0.router1->group1.router1");
   CHECK(way(c, 1, 2) == "group0.router1->group1.router1, group1.router1->group1.router0");
-  CHECK(latency_us(c, 0, 3) == doctest::Approx(2 + 2 * 2));  // the NIC's link and two more
-  CHECK(width_of(c, "group2.router1->group2.router0") == doctest::Approx(30e9));
-  CHECK(width_of(c, "group2.router0->group0.router0") == doctest::Approx(10e9));
+  CHECK(latency_us(c, 0, 3) == test::about(2 + 2 * 2));  // the NIC's link and two more
+  CHECK(width_of(c, "group2.router1->group2.router0") == test::about(30e9));
+  CHECK(width_of(c, "group2.router0->group0.router0") == test::about(10e9));
   // Links: 6 x 2 wires; 6 NICs up and down; 3 groups x 2 ordered pairs of routers; 6 ordered pairs of groups x 2.
   CHECK(c.links().size() == 12 + 12 + 6 + 12);
 }
 
 TEST_CASE("dragonfly with NICs spread: two NICs of a node hang on two routers") {
   const auto c = cluster_of(nodes_of(4, "{type: dragonfly, link: ib, nodes_per_router: 2, routers_per_group: 2, spread_nics: true}", 2));
-  CHECK(width_of(c, "node0:nic0->group0.router0") == doctest::Approx(10e9));
-  CHECK(width_of(c, "node1:nic1->group0.router1") == doctest::Approx(10e9));
-  CHECK(width_of(c, "node2:nic0->group1.router0") == doctest::Approx(10e9));
+  CHECK(width_of(c, "node0:nic0->group0.router0") == test::about(10e9));
+  CHECK(width_of(c, "node1:nic1->group0.router1") == test::about(10e9));
+  CHECK(width_of(c, "node2:nic0->group1.router0") == test::about(10e9));
 }
 
 TEST_CASE("torus: dimension by dimension, the shorter way round") {
@@ -90,7 +91,7 @@ TEST_CASE("torus: dimension by dimension, the shorter way round") {
   CHECK(way(c, 0, 3) == "place0.0->place0.3");
   CHECK(way(c, 0, 2) == "place0.0->place0.1, place0.1->place0.2");  // as far either way: forwards
   CHECK(way(c, 0, 11) == "place0.0->place2.0, place2.0->place2.3");
-  CHECK(latency_us(c, 0, 11) == doctest::Approx(2 + 2 * 2));
+  CHECK(latency_us(c, 0, 11) == test::about(2 + 2 * 2));
   CHECK(c.links().size() == 12 * 2 + 12 * 2 + 12 * 4);  // four links leave each place
   // Two places in a dimension are joined once, one place not at all; places may be left empty.
   CHECK(cluster_of(nodes_of(2, "{type: torus, link: ib, dimensions: [2, 1]}")).links().size() == 2 * 2 + 2 * 2 + 2);
@@ -107,9 +108,9 @@ TEST_CASE("custom: shortest ways, spread over equal ones by destination") {
   CHECK(way(c, 0, 2) == "a->s, s->b");
   CHECK(way(c, 0, 3) == "a->t, t->b");
   CHECK(way(c, 2, 0) == "b->s, s->a");
-  CHECK(width_of(c, "a->t") == doctest::Approx(20e9));
-  CHECK(c.route(gpu(0), gpu(3)).bandwidth.value() == doctest::Approx(1e9));
-  CHECK(latency_us(c, 0, 3) == doctest::Approx(2 + 2 + 9));  // each link its own
+  CHECK(width_of(c, "a->t") == test::about(20e9));
+  CHECK(c.route(gpu(0), gpu(3)).bandwidth.value() == test::about(1e9));
+  CHECK(latency_us(c, 0, 3) == test::about(2 + 2 + 9));  // each link its own
 }
 
 TEST_CASE("custom: what cannot be is refused") {

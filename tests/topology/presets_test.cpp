@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"
@@ -58,8 +58,8 @@ TEST_CASE("presets have the figures that are published of their machines") {
     CHECK(c.node_devices(0).size() == static_cast<std::size_t>(m.gpus_per_node));
     CHECK(c.domain_devices(0).size() == static_cast<std::size_t>(m.gpus_per_domain));
     CHECK(c.domains() == 2);
-    CHECK(c.route(gpu(0), gpu(1)).bandwidth.value() == doctest::Approx(1e9 * m.fabric_gb_s));
-    CHECK(c.route(gpu(0), gpu(m.gpus_per_domain)).bandwidth.value() == doctest::Approx(1e9 * m.network_gb_s));
+    CHECK(c.route(gpu(0), gpu(1)).bandwidth.value() == test::about(1e9 * m.fabric_gb_s));
+    CHECK(c.route(gpu(0), gpu(m.gpus_per_domain)).bandwidth.value() == test::about(1e9 * m.network_gb_s));
   }
   // MI300X: seven links of 64 GB/s leave a GPU, one to each other. MI250X: two packages' chips share an adapter.
   const auto mesh = cluster_of("{preset: mi300x-node}");
@@ -72,11 +72,9 @@ TEST_CASE("presets have the figures that are published of their machines") {
   CHECK(global == 4);
 }
 
-TEST_CASE("all of Summit loads in well under a second") {
-  const auto start = std::chrono::steady_clock::now();
+TEST_CASE("all of Summit loads") {
   const auto c = topology::load_cluster_argument("summit");
   CHECK(c.device_count() == 27648);
-  WARN(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));  // 0.06 s here; room for a sanitizer
 }
 
 TEST_CASE("a cluster file, and a scenario's cluster, load by path") {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "clusters.hpp"
+#include "tests/about.hpp"
 
 using namespace topology_test;
 
@@ -38,7 +39,7 @@ TEST_CASE("DGX-1: every GPU has six bricks") {
     if (link.type != "nvlink") continue;
     out[static_cast<std::size_t>(link.name[link.name.find("gpu") + 3] - '0')] += link.bandwidth.value();
   }
-  for (const double b : out) CHECK(b == doctest::Approx(150e9));
+  for (const double b : out) CHECK(b == test::about(150e9));
 }
 
 TEST_CASE("the nearer kind of path wins however wide another is: fabric, PCIe switches, one CPU, several") {

@@ -9,6 +9,8 @@
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/kernels/optimizer_kernels.hpp"
+#include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 
 namespace {
@@ -38,10 +40,10 @@ pcg::TrainingConfig training(pcg::Framework framework, pcg::Precision precision,
 }
 
 void check(const PerParameter& found, const PerParameter& right) {
-  CHECK(found.weight == doctest::Approx(right.weight));
-  CHECK(found.gradient == doctest::Approx(right.gradient));
-  CHECK(found.optimizer == doctest::Approx(right.optimizer));
-  CHECK(found.update == doctest::Approx(right.update));
+  CHECK(found.weight == test::about(right.weight));
+  CHECK(found.gradient == test::about(right.gradient));
+  CHECK(found.optimizer == test::about(right.optimizer));
+  CHECK(found.update == test::about(right.update));
 }
 
 const pcg::TrainingConfig kFp16 = training(pcg::Framework::megatron, pcg::Precision::fp16, false);
@@ -117,9 +119,9 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
     REQUIRE(plan.micro_batches == 1);
     const auto devices = memory(plan, shards);
     const sim::DeviceMemory& m = devices.at(0);
-    CHECK(m.weights.value() == doctest::Approx(4 * parameters / 4));
-    CHECK(m.gradients.value() == doctest::Approx(4 * parameters / 4));
-    CHECK(m.optimizer.value() == doctest::Approx(8 * parameters / 4));
+    CHECK(m.weights.value() == test::about(4 * parameters / 4));
+    CHECK(m.gradients.value() == test::about(4 * parameters / 4));
+    CHECK(m.optimizer.value() == test::about(8 * parameters / 4));
     CHECK(m.lazy_gradients == m.gradients);
     const sim::MemoryUse without = sim::peak_memory(plan, memory(plan, framework), cluster),
                          with = sim::peak_memory(plan, devices, cluster);
@@ -128,10 +130,9 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
     CHECK(with.gradients >= base::Bytes(0));
     // Their place is kept from iteration to iteration in a pool of their own, as if they had been there throughout.
     const double more = fp32_gradients ? 2 * parameters / 4 : 0;
-    CHECK((with.peak + with.held).value() == doctest::Approx(without.peak.value() - more));
+    CHECK((with.peak + with.held).value() == test::about(without.peak.value() - more));
     CHECK(without.held == base::Bytes(0));
-    CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() ==
-          doctest::Approx(with.peak.value()));
+    CHECK((with.weights + with.gradients + with.optimizer + with.activations + with.workspace).value() == test::about(with.peak.value()));
   }
   pcg::TrainingConfig four = training(pcg::Framework::generic, pcg::Precision::bf16, false);
   const pcg::Plan accumulating = test::megatron(model, four, {.micro_batch = 1, .zero = 3}, cluster);

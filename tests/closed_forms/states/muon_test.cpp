@@ -13,6 +13,8 @@
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/kernels/orthogonalisation.hpp"
+#include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 
 namespace {
@@ -84,8 +86,8 @@ TEST_CASE("matrices of layers have one moment, and all else has two") {
     const pcg::Plan plan = test::megatron(model, with_muon(), {.zero = zero}, cluster);
     return sim::memory_of(plan, cluster).optimizer.value();
   };
-  CHECK(state(0) == doctest::Approx(8 * kMuonMatrices + 12 * others));
-  CHECK(state(1) == doctest::Approx((8 * kMuonMatrices + 12 * others) / 4));
+  CHECK(state(0) == test::about(8 * kMuonMatrices + 12 * others));
+  CHECK(state(1) == test::about((8 * kMuonMatrices + 12 * others) / 4));
 }
 
 TEST_CASE("three products in each of five steps") {
@@ -94,9 +96,9 @@ TEST_CASE("three products in each of five steps") {
     return std::accumulate(kernels.begin(), kernels.end(), 0.0, [](double sum, const pcg::Kernel& k) { return sum + k.flops.value(); });
   };
   const double m = 512, n = 2048;
-  CHECK(flops({512, 2048, 1}) == doctest::Approx(5 * (4 * m * m * n + 2 * m * m * m)));
+  CHECK(flops({512, 2048, 1}) == test::about(5 * (4 * m * m * n + 2 * m * m * m)));
   CHECK(flops({2048, 512, 1}) == flops({512, 2048, 1}));
-  CHECK(flops({512, 2048, 3}) == doctest::Approx(3 * flops({512, 2048, 1})));
+  CHECK(flops({512, 2048, 3}) == test::about(3 * flops({512, 2048, 1})));
 }
 
 TEST_CASE("a device's part of a weight is its matrix, and so is each of its experts") {
@@ -129,12 +131,12 @@ TEST_CASE("replicas share out matrices, and all of them have all gradients") {
   const double parameters = static_cast<double>(model_for_muon().parameters());
   const auto sent = [](sim::SimulationResult r, const char* kind) { return r.bytes.by_collective[kind].value(); };
   const auto adam = muon_simulated({.zero = 1}, pcg::Optimizer::adam), muon = muon_simulated({.zero = 1});
-  CHECK(sent(adam, "reduce_scatter") == doctest::Approx(3 * 2 * parameters));
+  CHECK(sent(adam, "reduce_scatter") == test::about(3 * 2 * parameters));
   CHECK(sent(muon, "reduce_scatter") == 0);
-  CHECK(sent(muon, "all_reduce") == doctest::Approx(2 * 3 * 2 * parameters));
-  CHECK(sent(muon, "all_gather") == doctest::Approx(sent(adam, "all_gather")));
+  CHECK(sent(muon, "all_reduce") == test::about(2 * 3 * 2 * parameters));
+  CHECK(sent(muon, "all_gather") == test::about(sent(adam, "all_gather")));
   // Of four devices each makes a quarter of the products.
   const double whole = seconds_of(muon_simulated({}), "update"), share = seconds_of(muon, "update");
   CHECK(whole > 0);
-  CHECK(share == doctest::Approx(whole / 4).epsilon(0.05));
+  CHECK(share == test::about(whole / 4, 0.05));
 }

@@ -13,6 +13,7 @@
 
 #include "sim/memory/memory.hpp"
 #include "sim/memory/weight_storage.hpp"
+#include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 
 namespace {
@@ -65,11 +66,11 @@ double gathered(const Stored& how, int zero) {
 
 void check_storage(const Stored& how, double bytes_kept, double bytes_copied, double bytes_gathered) {
   const double others = 2 * kOthers;
-  CHECK(kept(how, 1) == doctest::Approx(kMatrices * (bytes_kept + bytes_copied) + others));
-  CHECK(kept(how, 3) == doctest::Approx((kMatrices * bytes_kept + others) / 4));
+  CHECK(kept(how, 1) == test::about(kMatrices * (bytes_kept + bytes_copied) + others));
+  CHECK(kept(how, 3) == test::about((kMatrices * bytes_kept + others) / 4));
   // A ring of four gathers three times what is whole: after the update, or before each pass.
-  CHECK(gathered(how, 1) == doctest::Approx(3 * (kMatrices * bytes_gathered + others)));
-  CHECK(gathered(how, 3) == doctest::Approx(2 * 3 * (kMatrices * bytes_gathered + others)));
+  CHECK(gathered(how, 1) == test::about(3 * (kMatrices * bytes_gathered + others)));
+  CHECK(gathered(how, 3) == test::about(2 * 3 * (kMatrices * bytes_gathered + others)));
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ TEST_CASE("weights of products are kept and gathered in the bytes of their forma
 TEST_CASE("embedding and head are no products inside layers") {
   const topology::Cluster cluster = four_gpus("dgx-b200");
   const auto weights = [&](const Stored& s) { return sim::memory_of(stored_plan(s, 1, 2, cluster), cluster).weights.value(); };
-  CHECK(weights({pcg::Precision::bf16}) - weights({pcg::Precision::fp8, pcg::WeightStorage::fp8}) == doctest::Approx(2 * kMatrices));
+  CHECK(weights({pcg::Precision::bf16}) - weights({pcg::Precision::fp8, pcg::WeightStorage::fp8}) == test::about(2 * kMatrices));
 }
 
 TEST_CASE("weights are kept in the format that products multiply") {

@@ -4,6 +4,7 @@
 
 #include "profiles/kernel_time.hpp"
 #include "profiles/models/attention_model.hpp"
+#include "tests/about.hpp"
 
 using pcg::KernelKind;
 using profiles::AttentionModel;
@@ -23,17 +24,17 @@ constexpr AttentionModel kModel{.peak_share = 0.5, .fixed_keys = 100, .score_dim
 
 TEST_CASE("forward: 8 heads of 1024 queries that meet 512 keys: 1 us + 2 x 8192 x (512 + 100) x (128 + 72) / 50 TFLOP/s") {
   const double seconds = profiles::attention_seconds(kModel, 100e12, attention(KernelKind::attention, 8, 1024, 1024, 512));
-  CHECK(seconds == doctest::Approx(1e-6 + 2.0 * 8192 * 612 * 200 / 50e12));
+  CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * 612 * 200 / 50e12));
 }
 
 TEST_CASE("backward has five products: (512 + 100) x (320 + 72)") {
   const double seconds = profiles::attention_seconds(kModel, 100e12, attention(KernelKind::attention_gradient, 8, 1024, 1024, 512));
-  CHECK(seconds == doctest::Approx(1e-6 + 2.0 * 8192 * 612 * 392 / 50e12));
+  CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * 612 * 392 / 50e12));
 }
 
 TEST_CASE("a window of 128 of 1024 keys has borders: 256 x (1 - 1/8) = 224 keys more for each query") {
   const double seconds = profiles::attention_seconds(kModel, 100e12, attention(KernelKind::attention, 8, 1024, 128, 128));
-  CHECK(seconds == doctest::Approx(1e-6 + 2.0 * 8192 * (128 + 100 + 224) * 200 / 50e12));
+  CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * (128 + 100 + 224) * 200 / 50e12));
 }
 
 TEST_CASE("more heads, queries or keys never take less time") {

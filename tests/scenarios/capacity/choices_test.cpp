@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "made_cases.hpp"
+#include "tests/about.hpp"
 
 using base::Dollars;
 using base::Seconds;
@@ -63,8 +64,8 @@ TEST_CASE("at the break-even price the cheapest of both cost the same") {
   REQUIRE(a.choices.break_evens.size() == 2);
   // Both cost 32 USD at best: 16 GPU hours of one, 32 of the other.
   CHECK(a.choices.break_evens[0].candidate == 0);
-  CHECK(a.choices.break_evens[0].price.value() == doctest::Approx(2));
-  CHECK(a.choices.break_evens[1].price.value() == doctest::Approx(1));
+  CHECK(a.choices.break_evens[0].price.value() == test::about(2));
+  CHECK(a.choices.break_evens[1].price.value() == test::about(1));
 }
 
 TEST_CASE("owned nodes have no price to vary, and what they cost already leaves less for rent") {
@@ -77,11 +78,11 @@ TEST_CASE("owned nodes have no price to vary, and what they cost already leaves 
   }
   const Answer a = answer_to(terms, cases);
   // The owned node: 4 h at 1 USD. Two nodes: 2.05 h at 1 USD, and 8 rented GPUs for 2.05 h.
-  CHECK(a.entries[1].outcome->costs->total().value() == doctest::Approx(4));
-  CHECK(a.entries[2].outcome->costs->total().value() == doctest::Approx(2.05 + 16.4));
+  CHECK(a.entries[1].outcome->costs->total().value() == test::about(4));
+  CHECK(a.entries[2].outcome->costs->total().value() == test::about(2.05 + 16.4));
   REQUIRE(a.choices.break_evens.size() == 2);
-  CHECK(a.choices.break_evens[0].price.value() == doctest::Approx(4.0 / 16));            // renting the fast one instead
-  CHECK(a.choices.break_evens[1].price.value() == doctest::Approx((32 - 2.05) / 16.4));  // what a second node may cost
+  CHECK(a.choices.break_evens[0].price.value() == test::about(4.0 / 16));            // renting the fast one instead
+  CHECK(a.choices.break_evens[1].price.value() == test::about((32 - 2.05) / 16.4));  // what a second node may cost
   CHECK(a.choices.break_evens[1].entry == 2);
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("a candidate without a price has the price that it may have") {
   const Answer a = answer_to(terms, kCases);
   REQUIRE(a.choices.break_evens.size() == 1);
   CHECK(a.choices.break_evens[0].candidate == 0);
-  CHECK(a.choices.break_evens[0].price.value() == doctest::Approx(2));
+  CHECK(a.choices.break_evens[0].price.value() == test::about(2));
 }
 
 TEST_CASE("with the break-even price as its price a candidate's cheapest costs what the other's does") {

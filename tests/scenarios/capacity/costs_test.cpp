@@ -1,4 +1,5 @@
 #include "scenarios/capacity/costs.hpp"
+#include "tests/about.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,17 +45,17 @@ TEST_CASE("an owned machine costs in an hour what it costs in its life over the 
   const auto all = hourly_costs(t, kOwned);
   REQUIRE(all);
   CHECK(all->rent.value() == 0);
-  CHECK(all->capex.value() == doctest::Approx(80));
-  CHECK(all->operations.value() == doctest::Approx(16));
-  CHECK(all->electricity.value() == doctest::Approx(6));
-  CHECK(over(*all, Seconds(7200)).total().value() == doctest::Approx(2 * 102));
+  CHECK(all->capex.value() == test::about(80));
+  CHECK(all->operations.value() == test::about(16));
+  CHECK(all->electricity.value() == test::about(6));
+  CHECK(over(*all, Seconds(7200)).total().value() == test::about(2 * 102));
 
   // One node of its own, three rented: a quarter of that, and 24 GPUs at 2.50 USD. The power of all together is shared out by nodes.
   t.price = {Dollars(2.5), Per::gpu};
-  CHECK(hourly_costs(t, kMixed)->total().value() == doctest::Approx(102.0 / 4 + 60));
+  CHECK(hourly_costs(t, kMixed)->total().value() == test::about(102.0 / 4 + 60));
   t.power = {Watts(40000), Per::all};
-  CHECK(hourly_costs(t, kMixed)->total().value() == doctest::Approx(102.0 / 4 + 60));
-  CHECK(owned_hourly_costs(t, kMixed).total().value() == doctest::Approx(102.0 / 4));
+  CHECK(hourly_costs(t, kMixed)->total().value() == test::about(102.0 / 4 + 60));
+  CHECK(owned_hourly_costs(t, kMixed).total().value() == test::about(102.0 / 4));
   t.price = {};
   CHECK_FALSE(hourly_costs(t, kMixed));
 }

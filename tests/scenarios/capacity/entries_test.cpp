@@ -4,6 +4,7 @@
 
 #include "made_cases.hpp"
 #include "scenarios/capacity/goodput.hpp"
+#include "tests/about.hpp"
 
 using base::Dollars;
 using base::Seconds;
@@ -17,13 +18,13 @@ TEST_CASE("time is work over speed, and cost and energy go with it") {
   const scenarios::Outcome& o = *e[0].outcome;
   CHECK(o.goodput == 1);
   CHECK_FALSE(o.losses);
-  CHECK(o.time.value() == doctest::Approx(3600));
-  CHECK(o.time_low.value() == doctest::Approx(0.75 * 3600));
-  CHECK(o.time_high.value() == doctest::Approx(1.5 * 3600));
-  CHECK(o.costs->total().value() == doctest::Approx(16));
-  CHECK(o.cost_low().value() == doctest::Approx(12));
-  CHECK(o.cost_high().value() == doctest::Approx(24));
-  CHECK(o.energy->value() == doctest::Approx(7.2e6));
+  CHECK(o.time.value() == test::about(3600));
+  CHECK(o.time_low.value() == test::about(0.75 * 3600));
+  CHECK(o.time_high.value() == test::about(1.5 * 3600));
+  CHECK(o.costs->total().value() == test::about(16));
+  CHECK(o.cost_low().value() == test::about(12));
+  CHECK(o.cost_high().value() == test::about(24));
+  CHECK(o.energy->value() == test::about(7.2e6));
   CHECK(o.on_frontier == true);
   CHECK_FALSE(o.deadline);
   CHECK_FALSE(o.budget);
@@ -32,9 +33,9 @@ TEST_CASE("time is work over speed, and cost and energy go with it") {
 TEST_CASE("samples and iterations are other ways to say how much") {
   scenarios::CapacityTerms terms = test::made_terms(180000);
   terms.work.unit = scenarios::Work::Unit::samples;
-  CHECK(scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2)})[0].outcome->time.value() == doctest::Approx(3600));
+  CHECK(scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2)})[0].outcome->time.value() == test::about(3600));
   terms.work = {scenarios::Work::Unit::iterations, 1800};
-  CHECK(scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2)})[0].outcome->time.value() == doctest::Approx(3600));
+  CHECK(scenarios::capacity_entries(terms, std::vector{test::made_case(0, 1, 2)})[0].outcome->time.value() == test::about(3600));
 }
 
 TEST_CASE("limits are met surely, probably, hardly or not") {
@@ -68,8 +69,8 @@ TEST_CASE("failures of the GPUs in use and checkpoints of the states stretch the
   const scenarios::FailureTimes times{Seconds(5000), Seconds(50), Seconds(100)};
   CHECK(o->losses->interval == checkpoint_interval(times));
   CHECK(o->goodput == goodput(times, checkpoint_interval(times)));
-  CHECK(o->time.value() == doctest::Approx(360000 / o->goodput));
-  CHECK(o->losses->failures == doctest::Approx(o->time.value() / 5000));
+  CHECK(o->time.value() == test::about(360000 / o->goodput));
+  CHECK(o->losses->failures == test::about(o->time.value() / 5000));
 
   terms.reliability->checkpoints.size = base::Bytes(10e9);
   terms.reliability->checkpoints.interval = Seconds(400);
@@ -82,7 +83,7 @@ TEST_CASE("failures of the GPUs in use and checkpoints of the states stretch the
   terms.reliability->checkpoints.interval.reset();
 
   terms.work.amount = 500 * 100;  // 100 s: one checkpoint, at the end
-  CHECK(scenarios::capacity_entries(terms, std::vector{c})[0].outcome->losses->interval.value() == doctest::Approx(100));
+  CHECK(scenarios::capacity_entries(terms, std::vector{c})[0].outcome->losses->interval.value() == test::about(100));
 }
 
 TEST_CASE("what cannot train, or would never end, has no figures") {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "tests/about.hpp"
 
 using base::Seconds;
 
@@ -50,19 +51,19 @@ double best_goodput(const scenarios::FailureTimes& times) {
 TEST_CASE("the interval is Young's where failures are rare beside checkpoints, and the mean time between failures where they are not") {
   // sqrt(2 x 1 x 20000) = 200; x = 1/40000, sqrt(x) = 1/200: 200 (1 + 1/600 + 1/360000) - 1.
   CHECK(scenarios::checkpoint_interval({Seconds(20000), Seconds(1), Seconds(0)}).value() ==
-        doctest::Approx(200 + 1.0 / 3 + 200.0 / 360000 - 1));
+        test::about(200 + 1.0 / 3 + 200.0 / 360000 - 1));
   CHECK(scenarios::checkpoint_interval({Seconds(100), Seconds(200), Seconds(0)}).value() == 100);
   CHECK(scenarios::checkpoint_interval({Seconds(100), Seconds(0), Seconds(0)}).value() == 0);
 }
 
 TEST_CASE("goodput in closed form") {
   // Without failures to speak of: what checkpoints leave, 90 of 100 s.
-  CHECK(scenarios::goodput({Seconds(1e12), Seconds(10), Seconds(60)}, Seconds(90)) == doctest::Approx(0.9));
+  CHECK(scenarios::goodput({Seconds(1e12), Seconds(10), Seconds(60)}, Seconds(90)) == test::about(0.9));
   // M = t + d = 100 s, no restart: E = 100 (e - 1).
-  CHECK(scenarios::goodput({Seconds(100), Seconds(10), Seconds(0)}, Seconds(90)) == doctest::Approx(0.9 / (std::exp(1.0) - 1)));
+  CHECK(scenarios::goodput({Seconds(100), Seconds(10), Seconds(0)}, Seconds(90)) == test::about(0.9 / (std::exp(1.0) - 1)));
   // A restart of M takes M (e - 1) and is needed once in a failure: a factor of e over all.
   CHECK(scenarios::goodput({Seconds(100), Seconds(10), Seconds(100)}, Seconds(90)) ==
-        doctest::Approx(0.9 / (std::exp(1.0) - 1) / std::exp(1.0)));
+        test::about(0.9 / (std::exp(1.0) - 1) / std::exp(1.0)));
   // Failures faster than anything is done: 0, not nan.
   CHECK(scenarios::goodput({Seconds(1), Seconds(1e5), Seconds(1e5)}, Seconds(1e5)) == 0);
 }
@@ -80,7 +81,7 @@ TEST_CASE("the interval has the best goodput, or nearly so") {
     CAPTURE(checkpoint);
     CHECK(goodput(times, scenarios::checkpoint_interval(times)) > 0.998 * best);
     CHECK((young > 0.998 * best) == (checkpoint <= 50));
-    if (checkpoint == 1000) CHECK(young == doctest::Approx(0.88 * best).epsilon(0.01));
+    if (checkpoint == 1000) CHECK(young == test::about(0.88 * best, 0.01));
   }
 }
 

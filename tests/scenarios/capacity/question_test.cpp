@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/answer/run.hpp"
+#include "tests/about.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 
 namespace {
@@ -58,7 +59,7 @@ TEST_CASE("a section has its terms, its plans and the machines to simulate") {
   CHECK((owned.capex->per == scenarios::Per::node && owned.capex->amount.value() == 3e5));
   CHECK((owned.years == 4 && owned.utilisation == 0.8));
   CHECK((owned.operations.per == scenarios::Per::all && owned.operations.amount.value() == 20000));
-  CHECK(owned.electricity.value() == doctest::Approx(0.1));
+  CHECK(owned.electricity.value() == test::about(0.1));
 
   const scenarios::Reliability& r = *q.terms.reliability;
   CHECK((r.mtbf_per_gpu.value() == 50000.0 * 3600 && !r.mtbf_is_default));
@@ -127,7 +128,7 @@ TEST_CASE("what is left out has its default") {
   CHECK(q.machines[0].training.global_batch == 64);
   CHECK(q.machines[1].training.global_batch == 128);
   REQUIRE(q.notes.size() == 1);  // of the batches that differ
-  CHECK(q.terms.reliability->mtbf_per_gpu.value() / 3600 == doctest::Approx(50676).epsilon(1e-4));
+  CHECK(q.terms.reliability->mtbf_per_gpu.value() / 3600 == test::about(50676, 1e-4));
   CHECK(q.terms.reliability->mtbf_is_default);
   CHECK_FALSE(q.terms.reliability->checkpoints.size);
   CHECK_FALSE(q.terms.reliability->checkpoints.interval);
@@ -261,13 +262,13 @@ TEST_CASE("a scenario is answered with its capacity, from the runs that it rests
     CHECK(e.outcome.has_value() == (run.plan == "data-parallel"));  // 2 or 4 GPUs are no multiple of 3
     if (!e.outcome) continue;
     CHECK(run.gpus == e.asked.fleet.gpus);
-    CHECK(e.outcome->time.value() == doctest::Approx(1e6 / run.samples_per_s / e.outcome->goodput));
+    CHECK(e.outcome->time.value() == test::about(1e6 / run.samples_per_s / e.outcome->goodput));
     // SGD has no states: a checkpoint holds the weights, 4 bytes for each parameter.
     CHECK(e.outcome->losses->checkpoint_size.value() ==
           4.0 *
               static_cast<double>(test::load(with_capacity(kWork + "  candidates:\n" + candidate("nodes: 1"))).base().model->parameters()));
   }
   CHECK(entries[4].outcome->time == entries[2].outcome->time);  // the same machine at twice the price
-  CHECK(entries[4].outcome->costs->total().value() == doctest::Approx(2 * entries[2].outcome->costs->total().value()));
+  CHECK(entries[4].outcome->costs->total().value() == test::about(2 * entries[2].outcome->costs->total().value()));
   CHECK(result.capacity->choices.smallest == std::optional<std::size_t>(0));
 }

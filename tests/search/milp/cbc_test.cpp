@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
@@ -29,11 +30,11 @@ TEST_CASE("a knapsack of three things") {
   const search::MilpAnswer a = search::solve_by_cbc(p, {}, kMinute);
   CHECK(a.status == search::MilpStatus::optimal);
   REQUIRE(a.values.size() == 3);
-  CHECK(search::objective_of(p, a.values) == doctest::Approx(-220));
-  CHECK(a.bound == doctest::Approx(-220));
+  CHECK(search::objective_of(p, a.values) == test::about(-220));
+  CHECK(a.bound == test::about(-220));
   // A start that is the best already, and one that is not.
-  CHECK(search::objective_of(p, search::solve_by_cbc(p, {0, 1, 1}, kMinute).values) == doctest::Approx(-220));
-  CHECK(search::objective_of(p, search::solve_by_cbc(p, {1, 1, 0}, kMinute).values) == doctest::Approx(-220));
+  CHECK(search::objective_of(p, search::solve_by_cbc(p, {0, 1, 1}, kMinute).values) == test::about(-220));
+  CHECK(search::objective_of(p, search::solve_by_cbc(p, {1, 1, 0}, kMinute).values) == test::about(-220));
 }
 
 TEST_CASE("nothing is below the cutoff, or holds at all") {
@@ -59,7 +60,7 @@ TEST_CASE("columns that are not whole, and a free one") {
   // whole x less than 2.
   const search::MilpAnswer a = search::solve_by_cbc(p, {}, kMinute);
   CHECK(a.status == search::MilpStatus::optimal);
-  CHECK(search::objective_of(p, a.values) == doctest::Approx(2));
+  CHECK(search::objective_of(p, a.values) == test::about(2));
 }
 
 TEST_CASE("what takes long ends at its limit, with the best so far") {

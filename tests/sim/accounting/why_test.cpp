@@ -13,6 +13,7 @@
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 #include "tests/sim/plan_builder.hpp"
 #include "tests/sim/test_clusters.hpp"
 
@@ -118,7 +119,7 @@ TEST_CASE("1F1B over equal stages: the last stage is never idle once the first m
   CHECK(path["squared_error forward"] == test::about(m * one["squared_error forward"]));
   // A message from each stage to the next and one back, each over a wire to the switch and one from there at full speed.
   const double message = static_cast<double>(batch * width) * 4 / 1e15;
-  CHECK(path["send (stage boundary)"] + path["send (stage boundary gradient)"] == doctest::Approx(2 * (p - 1) * message).epsilon(1e-6));
+  CHECK(path["send (stage boundary)"] + path["send (stage boundary gradient)"] == test::about(2 * (p - 1) * message, 1e-6));
   CHECK(path_total(r) == test::about(r.iteration_time.value()));
 }
 
@@ -135,7 +136,7 @@ TEST_CASE("data parallelism without overlap: the computation, then all of the al
     (p.what.kind == sim::PathKind::collective ? collective : others) += p.time;
     if (p.what.kind == sim::PathKind::collective) CHECK(p.what == sim::OnPath{sim::PathKind::collective, "all_reduce (gradients)", "wire"});
   }
-  CHECK(collective.value() == doctest::Approx(sent).epsilon(1e-6));
+  CHECK(collective.value() == test::about(sent, 1e-6));
   CHECK(collective.value() == test::about(r.breakdown.exposed_communication.value()));
   CHECK(others.value() == test::about((r.breakdown.compute + r.breakdown.idle).value()));  // idle: until the first launch
 

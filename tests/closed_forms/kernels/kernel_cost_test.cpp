@@ -1,0 +1,139 @@
+// What a framework does to the time of a kernel, one case a branch, on a device with round numbers and nothing fitted: 100 TFLOP/s in bf16,
+// 200 in fp8, of which products reach half; 10 on vector units; 1 TB/s.
+#include "sim/kernels/kernel_cost.hpp"
+
+#include <doctest/doctest.h>
+
+#include "profiles/device_profile.hpp"
+#include "profiles/kinds.hpp"
+#include "tests/about.hpp"
+
+namespace {
+
+using pcg::KernelKind;
+using pcg::Precision;
+
+profiles::DeviceProfile round_device() {
+  profiles::DeviceProfile d;
+  d.name = "round-80gb";
+  d.memory_bandwidth = base::BytesPerSecond(1e12);
+  for (const Precision p : {Precision::bf16, Precision::fp8}) {
+    d.peak[p] = base::FlopsPerSecond(p == Precision::fp8 ? 200e12 : 100e12);
+    d.vector_peak[p] = base::FlopsPerSecond(10e12);
+  }
+  for (const KernelKind kind :
+       {KernelKind::matmul, KernelKind::attention, KernelKind::attention_gradient, KernelKind::softmax, KernelKind::elementwise}) {
+    d.compute[kind] = {0.5, 0};
+    d.vector_compute[kind] = {1, 0};
+    d.traffic[kind] = {1, 0};
+  }
+  return d;
+}
+
+pcg::Kernel kernel(KernelKind kind, double flops, double bytes) {
+  return {.kind = kind, .name = "test", .flops = base::Flops(flops), .bytes = base::Bytes(bytes), .tensor_cores = true};
+}
+// 1 TFLOP takes 20 ms in bf16; its 1 GB takes 1 ms.
+const pcg::Kernel kBound = kernel(KernelKind::matmul, 1e12, 1e9);
+// 10 GB take 10 ms; its 0.4 TFLOP take 8 ms at the half that products reach, and 4 ms at the peak.
+const pcg::Kernel kWaits = kernel(KernelKind::matmul, 0.4e12, 10e9);
+
+double ms(const profiles::DeviceProfile& d, const profiles::FrameworkProfile& f, const pcg::Kernel& k, sim::Running running) {
+  return sim::kernel_cost(d, f, k, running).time.value() * 1e3;
+}
+constexpr sim::Running kHalf{.precision = Precision::bf16}, kLow{.precision = Precision::fp8};
+
+}  // namespace
+
+TEST_CASE("a product that is bound by its FLOPs keeps the share that is sustained; one that waits for memory keeps its time") {
+  profiles::DeviceProfile d = round_device();
+  CHECK(ms(d, {}, kBound, kHalf) == test::about(20));
+  d.sustained[Precision::bf16] = 0.8;
+  CHECK(ms(d, {}, kBound, kHalf) == test::about(20 / 0.8));
+  CHECK(ms(d, {}, kWaits, kHalf) == test::about(10));
+  // A framework's own share is that of all its GPUs; the device's is that of a middling one, and of two the slower sets the pace.
+  d.sustained_spread[Precision::bf16] = 0.1;
+  const double slower = profiles::slowest_of(d, Precision::bf16, 2);
+  REQUIRE(slower < 1);
+  CHECK(ms(d, {}, kBound, {.precision = Precision::bf16, .gpus = 2}) == test::about(20 / 0.8 / slower));
+  profiles::FrameworkProfile own;
+  own.sustained["round"] = 0.5;
+  CHECK(ms(d, own, kBound, {.precision = Precision::bf16, .gpus = 2}) == test::about(20 / 0.5));
+  own.sustained = {{"other", 0.5}};
+  CHECK(ms(d, own, kBound, kHalf) == test::about(20 / 0.8));
+  // Tokens that are all alike leave the clock alone.
+  CHECK(ms(d, own, kBound, {.precision = Precision::bf16, .gpus = 2, .constant_tokens = true}) == test::about(20));
+}
+
+TEST_CASE("a share that nobody measured on the device is said, of products that keep it alone") {
+  profiles::DeviceProfile d = round_device();
+  CHECK(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share == 1);  // for want of any
+  d.sustained[Precision::bf16] = 0.8;
+  CHECK_FALSE(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share);
+  d.sustained_assumed = true;
+  CHECK(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share == 0.8);
+  CHECK_FALSE(sim::kernel_cost(d, {}, kWaits, kHalf).assumed_share);
+  profiles::FrameworkProfile own;
+  own.sustained["round"] = 0.5;
+  CHECK_FALSE(sim::kernel_cost(d, own, kBound, kHalf).assumed_share);
+}
+
+TEST_CASE("a lower clock slows what tensor cores multiply, and neither vector units nor memory") {
+  profiles::DeviceProfile d = round_device();
+  d.clock = 0.5;
+  CHECK(ms(d, {}, kBound, kHalf) == test::about(40));
+  CHECK(ms(d, {}, kWaits, kHalf) == test::about(10));
+  pcg::Kernel on_vectors = kernel(KernelKind::softmax, 1e12, 1e9);
+  on_vectors.tensor_cores = false;
+  CHECK(ms(d, {}, on_vectors, kHalf) == test::about(100));
+}
+
+TEST_CASE("attention takes at least its FLOPs by the share that the framework reaches, the backward pass by its own where there is one") {
+  profiles::DeviceProfile d = round_device();
+  const pcg::Kernel forward = kernel(KernelKind::attention, 1e12, 1e9), backward = kernel(KernelKind::attention_gradient, 1e12, 1e9);
+  profiles::FrameworkProfile f;
+  f.attention["round"] = 0.25;
+  CHECK(ms(d, f, forward, kHalf) == test::about(40));
+  CHECK(ms(d, f, backward, kHalf) == test::about(40));
+  f.attention_gradient["round"] = 0.2;
+  CHECK(ms(d, f, forward, kHalf) == test::about(40));
+  CHECK(ms(d, f, backward, kHalf) == test::about(50));
+  // The clock counts once, and what products sustain does not.
+  d.clock = 0.5;
+  d.sustained[Precision::bf16] = 0.8;
+  CHECK(ms(d, f, forward, kHalf) == test::about(80));
+  // No less than the kernel alone takes.
+  f.attention["round"] = 4;
+  CHECK(ms(d, f, forward, kHalf) == test::about(20));
+  // Without a share it is a product like others.
+  CHECK(ms(d, {}, forward, kHalf) == test::about(20 / 0.5 / 0.8));
+}
+
+TEST_CASE("in low precision products alone are faster; attention is where it multiplies in it, too") {
+  const profiles::DeviceProfile d = round_device();
+  CHECK(ms(d, {}, kBound, kLow) == test::about(10));
+  pcg::Kernel attention = kernel(KernelKind::attention, 1e12, 1e9);
+  CHECK(ms(d, {}, attention, kLow) == test::about(20));
+  attention.low_attention = true;
+  CHECK(ms(d, {}, attention, kLow) == test::about(10));
+}
+
+TEST_CASE("adding up in fp32 takes what the device says longer, in fp8") {
+  profiles::DeviceProfile d = round_device();
+  d.split_accumulation = 1.25;
+  pcg::Kernel k = kBound;
+  k.split_accumulation = true;
+  CHECK(ms(d, {}, k, kLow) == test::about(12.5));
+  CHECK(ms(d, {}, k, kHalf) == test::about(20));
+  CHECK(ms(d, {}, kBound, kLow) == test::about(10));
+}
+
+TEST_CASE("products one after another take the floor of each, and what is added to a buffer is moved once") {
+  profiles::DeviceProfile d = round_device();
+  d.kernel_floor = base::Seconds(3e-3);
+  pcg::Kernel k = kBound;
+  k.batch = k.serial_launches = 10;
+  CHECK(ms(d, {}, k, kHalf) == test::about(10 * 3));  // each would take 2 ms
+  k.added = base::Bytes(5e9);
+  CHECK(ms(d, {}, k, kHalf) == test::about(10 * 3 + 5));
+}
