@@ -297,7 +297,7 @@ TEST_CASE("what is well typed at any sizes is evaluated") {
 
 TEST_CASE("another kind of file is told by one line") {
   CHECK(parse_problem("rule: []\n") ==
-        "r.yaml:1:1: this is a published rule file\n    1 | rule: []\n      | ^~~ foreshard rules compare sorts its rules\n");
+        "r.yaml:1:1: this is no rule file: it has no \"generator\"\n    1 | rule: []\n      | ^~~ foreshard rules generate --save writes one\n");
   CHECK(parse_problem("cluster: {}\n").find("r.yaml:1:1: this is no rule file: it has no \"generator\"") == 0);
   CHECK(parse_problem("").find("r.yaml") == 0);
   CHECK(parse_problem(std::string("\x00\xff\x7f", 3)).find("r.yaml: not text in UTF-8") == 0);

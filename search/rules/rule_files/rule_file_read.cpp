@@ -213,9 +213,7 @@ class RuleReader {
 void refuse_other_kinds(const Yaml& root) {
   if (root.find("generator") != nullptr || root.find("foreshard") != nullptr) return;
   base::Diagnostics sink;
-  const bool published = root.find("rule") != nullptr;
-  sink.add(root.mark, "", published ? "this is a published rule file" : "this is no rule file: it has no \"generator\"",
-           published ? "foreshard rules compare sorts its rules" : "foreshard rules generate --save writes one");
+  sink.add(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
   sink.throw_if_any();
 }
 
