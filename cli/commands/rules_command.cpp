@@ -21,13 +21,10 @@
 #include "pcg/plan/plan_read.hpp"
 #include "reports/census_report.hpp"
 #include "reports/rules_report.hpp"
-#include "search/rules/matching/census.hpp"
-#include "search/rules/proof/redundant_axioms.hpp"
+#include "search/rules/matching/matcher.hpp"
+#include "search/rules/proof/prove.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
-#include "search/rules/rule_files/builtin_rules_text.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
-#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace cli {

@@ -1,7 +1,6 @@
 #include "base/yaml/parse.hpp"
 #include "search/rules/axioms/axioms.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "tests/fuzz/refused.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "search/rules/language/kind.hpp"
-#include "search/rules/language/typed_equation.hpp"
+#include "search/rules/language/rule.hpp"
 #include "search/rules/proof/prove.hpp"
 
 namespace rules {

@@ -1,4 +1,4 @@
-#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,6 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/rules/axioms/axioms.hpp"
-#include "search/rules/language/parse.hpp"
-#include "search/rules/language/size_condition.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/language/typing.hpp"
 
