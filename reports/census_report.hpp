@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "search/rules/matching/census.hpp"
+#include "search/rules/matching/matcher.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace reports {

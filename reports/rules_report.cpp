@@ -186,32 +186,4 @@ std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Valida
   return text;
 }
 
-ordered_json to_json(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results) {
-  ordered_json implied = ordered_json::array(), refuted = ordered_json::array(), open = ordered_json::array();
-  ordered_json counterexamples = ordered_json::object(), reasons = ordered_json::object(), proofs = ordered_json::object();
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const std::string key = std::to_string(i);
-    switch (results[i].verdict) {
-      case Verdict::proved: implied.push_back(i), proofs[key] = results[i].axioms; break;
-      case Verdict::refuted: refuted.push_back(i), counterexamples[key] = results[i].why; break;
-      case Verdict::open: open.push_back(i), reasons[key] = results[i].why; break;
-    }
-  }
-  return {{"implied", std::move(implied)}, {"refuted", std::move(refuted)},
-          {"open", std::move(open)},       {"counterexamples", std::move(counterexamples)},
-          {"reasons", std::move(reasons)}, {"proofs", std::move(proofs)}};
-}
-std::string to_text(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results) {
-  std::string text;
-  std::array<int, 3> counts{};
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const rules::Compared& c = results[i];
-    ++counts[static_cast<std::size_t>(c.verdict)];
-    const char* verdict = c.verdict == Verdict::proved ? "implied" : c.verdict == Verdict::refuted ? "refuted" : "open";
-    text += fmt::format("{:>4} {:<16} {:<8} {}\n", i, rules[i].name, verdict,
-                        c.verdict == Verdict::proved ? fmt::format("by {}", fmt::join(c.axioms, ", ")) : c.why);
-  }
-  return text + fmt::format("{} rules: {} implied, {} refuted, {} open\n", rules.size(), counts[0], counts[1], counts[2]);
-}
-
 }  // namespace reports

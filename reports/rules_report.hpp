@@ -7,7 +7,6 @@
 
 #include "search/rules/axioms/validate.hpp"
 #include "search/rules/generation/generate.hpp"
-#include "search/rules/published/compare.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 
 namespace reports {
@@ -24,9 +23,6 @@ namespace reports {
                                              const std::vector<std::string>& redundant);
 [[nodiscard]] std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
                                   const std::vector<std::string>& redundant);
-
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results);
-[[nodiscard]] std::string to_text(const std::vector<rules::PublishedRule>& rules, const std::vector<rules::Compared>& results);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::Rule>& rules);
 // Whether each axiom that a proof rests on stands there with its statement, or by its name alone.

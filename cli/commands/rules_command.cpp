@@ -21,14 +21,10 @@
 #include "pcg/plan/plan_read.hpp"
 #include "reports/census_report.hpp"
 #include "reports/rules_report.hpp"
-#include "search/rules/matching/census.hpp"
-#include "search/rules/proof/redundant_axioms.hpp"
-#include "search/rules/published/published_read.hpp"
+#include "search/rules/matching/matcher.hpp"
+#include "search/rules/proof/prove.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
-#include "search/rules/rule_files/builtin_rules_text.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
-#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace cli {
@@ -129,22 +125,6 @@ int show_axioms(const RulesFlags& f) {
   return std::ranges::all_of(validations, [](const auto& v) { return v.valid; }) ? kAnswered : kNo;
 }
 
-int compare(const RulesFlags& f) {
-  const std::vector<rules::PublishedRule> rules = rules::read_published(f.file);
-  rules::Prover prover(rules::axioms(), {});
-  std::vector<rules::Compared> results;
-  {
-    base::ProgressLine line(f.verbosity);
-    for (const rules::PublishedRule& r : rules) {
-      results.push_back(rules::compare(r, prover));
-      line.show(fmt::format("{} of {} rules", results.size(), rules.size()));
-    }
-  }
-  write_json(f, reports::to_json(rules, results));
-  print_text(f, [&] { return reports::to_text(rules, results); });
-  return kAnswered;
-}
-
 std::vector<rules::Rule> loaded(const RulesFlags& f) {
   rules::RuleFile file = rules::read_rules(f.file);
   const std::size_t count = file.rules.size();
@@ -212,8 +192,7 @@ int match(const RulesFlags& f) {
 CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name, const char* what, int (*act)(const RulesFlags&)) {
   CLI::App* c = rules.add_subcommand(name, what);
   c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
-  if (act != compare)
-    c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
+  c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
   add_quiet(*c, f->verbosity, "Neither text nor progress");
   c->callback([f, act, &action] {
     action = [f, act] {
@@ -235,7 +214,7 @@ std::array<CLI::Option*, 2> add_generation(CLI::App& c, const Flags& f) {
 }  // namespace
 
 void add_rules(CLI::App& app, Action& action) {
-  CLI::App* rules = app.add_subcommand("rules", "Substitutions of parallel computation graphs: generate, prove, check, compare, find");
+  CLI::App* rules = app.add_subcommand("rules", "Substitutions of parallel computation graphs: generate, prove, check, find");
   rules->require_subcommand(1);
   const auto f = std::make_shared<RulesFlags>();
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
@@ -246,9 +225,6 @@ void add_rules(CLI::App& app, Action& action) {
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
       ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
-  add(*rules, action, f, "compare", "Sort published rules (TASO's and FlexFlow's JSON) into implied, refuted and open", compare)
-      ->add_option("file", f->file, "A published rule file")
-      ->required();
   CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);
   s->add_option("file", f->file, "A rule file")->required();
   s->add_option("name", f->name, "Of one rule");

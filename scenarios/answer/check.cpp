@@ -13,8 +13,7 @@
 #include "profiles/network_profile.hpp"
 #include "scenarios/intervals/interval_file.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 

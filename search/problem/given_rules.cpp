@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/diagnostics.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace search {

@@ -24,11 +24,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   REQUIRE_MESSAGE(at != std::string::npos, from);
   return text.replace(at, from.size(), to);
 }
-const std::string kPublished =
-    "{\"_t\": \"RuleCollection\", \"rule\": [{\"_t\": \"Rule\", \"name\": \"r0\","
-    " \"srcOp\": [{\"type\": \"OP_RELU\", \"input\": [{\"opId\": -1, \"tsId\": 0}], \"para\": []}],"
-    " \"dstOp\": [{\"type\": \"OP_RELU\", \"input\": [{\"opId\": -1, \"tsId\": 0}], \"para\": []}],"
-    " \"mappedOutput\": [{\"srcOpId\": 0, \"srcTsId\": 0, \"dstOpId\": 0, \"dstTsId\": 0}]}]}";
 
 }  // namespace
 
@@ -131,7 +126,7 @@ TEST_CASE("mistakes are named with their cure, before any work") {
     CHECK(o.out == "");
     return o.err;
   };
-  CHECK(error("rules") == "foreshard rules: a command is missing\n       one of: generate, verify, axioms, compare, show, match\n");
+  CHECK(error("rules") == "foreshard rules: a command is missing\n       one of: generate, verify, axioms, show, match\n");
   CHECK(error("rules generat") == "foreshard rules: there is no command \"generat\"\n       did you mean \"generate\"?\n");
   CHECK(error("rules generate --familie matrix") ==
         "foreshard rules generate: there is no option \"--familie\"\n       did you mean \"--families\"?\n");
@@ -150,22 +145,12 @@ TEST_CASE("mistakes are named with their cure, before any work") {
         file + ": there is no rule \"nothinglikeit\"\n       without a name all rules are shown\n");
   CHECK(error("rules verify " + f.write("empty.yaml", "")).starts_with((f.path / "empty.yaml").string()));
   CHECK(error("rules verify " + f.write("junk.yaml", std::string("\x01\x00\xfe", 3))).find("not text in UTF-8") != std::string::npos);
-  CHECK(error("rules verify " + f.write("p.json", kPublished)).find("foreshard rules compare sorts its rules") != std::string::npos);
-  CHECK(error("rules compare " + file).find("this is no published rule file") != std::string::npos);
-}
-
-TEST_CASE("compare: numbers of the rules under what they are worth") {
-  const Folder f;
-  const json j = json::parse(call(f, "rules compare " + f.write("p.json", kPublished) + " --json -").out);
-  CHECK(j["implied"] == json::array({0}));
-  CHECK(j["refuted"].empty());
-  CHECK(j["open"].empty());
 }
 
 TEST_CASE("a file of nothing but brackets is refused at once, by every command that reads it") {
   const Folder f;
   const std::string file = f.write("r.yaml", std::string(1'000'000, '['));
-  for (const std::string command : {"rules verify ", "rules show ", "rules compare ", "rules match mlp --rules ", "check "}) {
+  for (const std::string command : {"rules verify ", "rules show ", "rules match mlp --rules ", "check "}) {
     const Outcome o = call(f, command + file);
     CHECK(o.code == 2);
     CHECK(o.out == "");

@@ -1,8 +1,6 @@
 #include "base/yaml/parse.hpp"
 #include "search/rules/axioms/axioms.hpp"
-#include "search/rules/published/published_read.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "tests/fuzz/refused.hpp"
 #include "tests/fuzz/targets.hpp"
 
@@ -14,11 +12,6 @@ void read_rules(std::string_view bytes) {
     const rules::RuleFile rules = rules::read_rules(file.path());
     (void)rules::why_not_as_written(rules, rules::axioms());
   });
-}
-
-void read_published_rules(std::string_view bytes) {
-  const MemoryFile file(bytes);
-  refused_or_read([&] { (void)rules::read_published(file.path()); });
 }
 
 }  // namespace fuzz

@@ -5,7 +5,7 @@
 
 #include "generated.hpp"
 #include "rules.hpp"
-#include "search/rules/generation/instance.hpp"
+#include "search/rules/generation/prune.hpp"
 #include "search/rules/proof/prove.hpp"
 
 namespace rules::rewriting {

@@ -8,8 +8,8 @@
 #include "generated.hpp"
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
-#include "search/rules/rewriting/operator_cut.hpp"
 #include "tests/about.hpp"
+#include "tests/oracles/operator_cut.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -7,7 +7,6 @@
 #include "rules.hpp"
 #include "search/rules/generation/enumerate.hpp"
 #include "search/rules/generation/prune.hpp"
-#include "search/rules/generation/sharded.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -7,7 +7,7 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "search/rules/matching/census.hpp"
+#include "search/rules/matching/matcher.hpp"
 
 namespace rules::rewriting {
 namespace {

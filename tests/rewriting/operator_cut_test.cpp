@@ -15,7 +15,7 @@
 #include "pcg/models/builtins.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
-#include "search/rules/rewriting/operator_cut.hpp"
+#include "tests/oracles/operator_cut.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "search/rules/language/parse.hpp"
+#include "search/rules/language/text.hpp"
 #include "search/rules/matching/pattern.hpp"
 #include "search/rules/rewriting/target.hpp"
 

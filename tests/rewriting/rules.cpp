@@ -1,5 +1,5 @@
 #include "rules.hpp"
-#include "search/rules/language/parse.hpp"
+#include "search/rules/language/text.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "search/rules/language/parse.hpp"
 #include "search/rules/language/rule.hpp"
+#include "search/rules/language/text.hpp"
 
 inline std::vector<rules::Variable> variables(std::initializer_list<std::string_view> texts) {
   std::vector<rules::Variable> all;

@@ -9,14 +9,10 @@
 
 #include "base/check.hpp"
 #include "search/rules/generation/enumerate.hpp"
-#include "search/rules/generation/instance.hpp"
 #include "search/rules/generation/prune.hpp"
-#include "search/rules/generation/sharded.hpp"
-#include "search/rules/language/parse.hpp"
 #include "search/rules/language/typing.hpp"
-#include "search/rules/meaning/values.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
-#include "search/rules/rule_files/builtin_rules_text.hpp"
+#include "search/rules/semantics/values.hpp"
 #include "tests/rules/equations.hpp"
 #include "tests/rules/nameless.hpp"
 

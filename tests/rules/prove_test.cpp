@@ -5,8 +5,8 @@
 
 #include "equations.hpp"
 #include "search/rules/language/typing.hpp"
-#include "search/rules/meaning/values.hpp"
 #include "search/rules/proof/saturation.hpp"
+#include "search/rules/semantics/values.hpp"
 
 using namespace rules;
 

@@ -1,5 +1,5 @@
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/language/text.hpp"
-#include "search/rules/rule_files/load_rules.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -7,9 +7,7 @@
 
 #include "equations.hpp"
 #include "search/rules/generation/generate.hpp"
-#include "search/rules/proof/refute.hpp"
-#include "search/rules/rule_files/rule_file_read.hpp"
-#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/proof/prove.hpp"
 #include "search/rules/rule_files/side_conditions.hpp"
 
 using namespace rules;
@@ -297,7 +295,8 @@ TEST_CASE("what is well typed at any sizes is evaluated") {
 
 TEST_CASE("another kind of file is told by one line") {
   CHECK(parse_problem("rule: []\n") ==
-        "r.yaml:1:1: this is a published rule file\n    1 | rule: []\n      | ^~~ foreshard rules compare sorts its rules\n");
+        "r.yaml:1:1: this is no rule file: it has no \"generator\"\n    1 | rule: []\n      | ^~~ foreshard rules generate --save writes "
+        "one\n");
   CHECK(parse_problem("cluster: {}\n").find("r.yaml:1:1: this is no rule file: it has no \"generator\"") == 0);
   CHECK(parse_problem("").find("r.yaml") == 0);
   CHECK(parse_problem(std::string("\x00\xff\x7f", 3)).find("r.yaml: not text in UTF-8") == 0);

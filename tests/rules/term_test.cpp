@@ -4,10 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
-#include "search/rules/language/parse.hpp"
 #include "search/rules/language/rule.hpp"
 #include "search/rules/language/typing.hpp"
-#include "search/rules/meaning/values.hpp"
+#include "search/rules/semantics/values.hpp"
 #include "tests/rules/equations.hpp"
 
 using namespace rules;

@@ -14,7 +14,7 @@
 #include "search/planners/unity/unity.hpp"
 #include "search/rules/axioms/axioms.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
-#include "search/rules/rule_files/rule_file_write.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include "pcg/sharding/iteration_space.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/rules/axioms/axioms.hpp"
-#include "search/rules/language/typed_equation.hpp"
+#include "search/rules/language/rule.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "topology/load.hpp"
 

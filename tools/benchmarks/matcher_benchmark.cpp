@@ -12,7 +12,6 @@
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/rewriting/apply.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
-#include "search/rules/rule_files/builtin_rules_text.hpp"
 #include "search/rules/selection/selection.hpp"
 
 namespace {

@@ -14,7 +14,7 @@
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "search/rules/language/parse.hpp"
+#include "search/rules/language/text.hpp"
 
 namespace rules {
 

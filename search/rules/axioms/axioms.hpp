@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/rules/language/typed_equation.hpp"
+#include "search/rules/language/rule.hpp"
 
 namespace rules {
 

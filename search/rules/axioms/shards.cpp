@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "base/check.hpp"
-#include "search/rules/axioms/shards_operator.hpp"
-#include "search/rules/axioms/shards_typing.hpp"
 
 namespace rules {
 namespace {

@@ -1,18 +1,34 @@
 #pragma once
 // The contents of every shard of every tensor of a small graph, at one size: the meaning that axioms are held against. It shares nothing
-// with the typing of rules (language/typing.hpp) and their whole values (meaning/values.hpp): operators are typed and numbered by
+// with the typing of rules (language/typing.hpp) and their whole values (semantics/values.hpp): operators are typed and numbered by
 // pcg/sharding, as in real graphs, and each works on the shards at its own points.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "pcg/sharding/parallel_operator.hpp"
 #include "pcg/sharding/parallel_shape.hpp"
-#include "search/rules/axioms/algebra.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "search/rules/axioms/small_terms.hpp"
 
 namespace rules {
+
+using Element = std::uint32_t;
+
+// The numbers that shards hold: terms of a logic or elements of a field, as the caller wants them.
+class Algebra {
+ public:
+  virtual ~Algebra() = default;
+  virtual Element constant(int numerator, int denominator) = 0;
+  virtual Element variable(const std::string& name) = 0;
+  virtual Element add(Element a, Element b) = 0;
+  virtual Element multiply(Element a, Element b) = 0;
+  // Returns the result of an unknown function: equal arguments give equal results, nothing else is known.
+  virtual Element apply(const std::string& function, std::span<const Element> arguments) = 0;
+};
 
 struct Shard {
   std::vector<std::int64_t> sizes;
@@ -20,10 +36,39 @@ struct Shard {
 };
 using Shards = std::vector<Shard>;  // of one tensor, by pcg::shard_number
 
-// Returns the shards of all nodes, whose shapes are `shapes` (shards_typing.hpp). The elements of variables are algebra variables
+// Returns the shapes of all nodes; nullopt if one is ill typed or has too many shards.
+[[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
+
+// Returns the shards of all nodes, whose shapes are `shapes`. The elements of variables are algebra variables
 // "x.s1[0, 2]": copies share them, summands do not.
 // Requires: well typed.
 [[nodiscard]] std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> names,
                                             std::span<const pcg::ParallelShape> shapes, Algebra& algebra);
+
+// --- parts of shards_of() ---
+
+struct Placed {
+  pcg::IterationSpace space;
+  pcg::Sharding sharding;
+  pcg::ParallelShape shape;  // of the output
+};
+// Returns the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
+[[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
+// Partition, Combine, Replicate, Reduce.
+[[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
+
+// The inputs and the output of one point.
+struct Task {
+  const SmallNode* node = nullptr;
+  std::vector<const Shard*> inputs;
+  std::vector<std::vector<int>> blocks;  // of each input's dims: which block the shard is
+  std::vector<std::int64_t> sizes;       // of the shard to be made
+  bool first_summand = true;             // of those that pass through
+  int through = -1;                      // pcg::Sharding::through
+  // Of convolutions and pools, whose input has all rows and columns, and of batch norms, whose input has all samples, too: where the shard
+  // to be made begins in them.
+  std::int64_t sample = 0, row = 0, column = 0;
+};
+[[nodiscard]] Shard compute(const Task& t, Algebra& algebra);
 
 }  // namespace rules

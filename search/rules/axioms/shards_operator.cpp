@@ -1,4 +1,4 @@
-#include "search/rules/axioms/shards_operator.hpp"
+#include "search/rules/axioms/shards.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "search/rules/axioms/shards_typing.hpp"
+#include "search/rules/axioms/shards.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search/rules/axioms/algebra.hpp"
+#include "search/rules/axioms/shards.hpp"
 
 namespace rules {
 

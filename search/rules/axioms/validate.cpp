@@ -15,7 +15,6 @@
 #include "base/check.hpp"
 #include "base/random.hpp"
 #include "search/rules/axioms/shards.hpp"
-#include "search/rules/axioms/shards_typing.hpp"
 #include "search/rules/axioms/small_terms.hpp"
 #include "search/rules/axioms/symbolic.hpp"
 

@@ -8,8 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
-#include "search/rules/generation/sensible.hpp"
-#include "search/rules/meaning/values.hpp"
+#include "search/rules/semantics/values.hpp"
 
 namespace rules {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "search/rules/language/parse.hpp"
+#include "search/rules/language/text.hpp"
 #include "search/rules/language/text_reader.hpp"
 #include "search/rules/language/typing.hpp"
 

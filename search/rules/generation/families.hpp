@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "search/rules/language/rule.hpp"
 #include "search/rules/language/term.hpp"
-#include "search/rules/language/typed_equation.hpp"
 
 namespace rules {
 
@@ -15,7 +15,7 @@ namespace rules {
 enum class SettingUse {
   enumerate,  // all graphs of a few of them are compared
   compare,    // none: the setting's graphs are compared
-  shard,      // each one that computes is held against its sharded forms (sharded.hpp)
+  shard,      // each one that computes is held against its sharded forms (sharded_forms())
 };
 
 // Operators are nodes without inputs; their order is the order of preference among equal graphs.

@@ -1,8 +1,7 @@
-#include "search/rules/generation/generalize.hpp"
-#include "search/rules/language/size_condition.hpp"
+#include "search/rules/generation/prune.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/language/typing.hpp"
-#include "search/rules/meaning/values.hpp"
+#include "search/rules/semantics/values.hpp"
 
 #include <algorithm>
 #include <map>

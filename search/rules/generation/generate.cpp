@@ -6,10 +6,8 @@
 #include <chrono>
 
 #include "search/rules/generation/enumerate.hpp"
-#include "search/rules/generation/instance.hpp"
 #include "search/rules/generation/prune.hpp"
-#include "search/rules/generation/sharded.hpp"
-#include "search/rules/proof/prove_all.hpp"
+#include "search/rules/proof/prove.hpp"
 
 namespace rules {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/rules/generation/instance.hpp"
+#include "search/rules/generation/prune.hpp"
 
 #include <algorithm>
 #include <map>

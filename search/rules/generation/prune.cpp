@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "search/rules/generation/generalize.hpp"
 #include "search/rules/language/text.hpp"
 
 namespace rules {

@@ -1,4 +1,4 @@
-#include "search/rules/generation/sensible.hpp"
+#include "search/rules/generation/enumerate.hpp"
 
 #include <algorithm>
 

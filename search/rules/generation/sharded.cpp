@@ -1,4 +1,4 @@
-#include "search/rules/generation/sharded.hpp"
+#include "search/rules/generation/enumerate.hpp"
 #include "search/rules/language/typing.hpp"
 
 #include <algorithm>

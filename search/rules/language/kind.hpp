@@ -1,6 +1,6 @@
 #pragma once
 // The operators that terms are made of: one table of their names, inputs and parameters, which parsing, printing, typing and matching ask.
-// The values and the typing of operators are elsewhere (meaning/values.hpp, typing.hpp).
+// The values and the typing of operators are elsewhere (semantics/values.hpp, typing.hpp).
 
 #include <array>
 #include <cstdint>

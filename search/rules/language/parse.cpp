@@ -1,10 +1,9 @@
-#include "search/rules/language/parse.hpp"
+#include "search/rules/language/text.hpp"
 
 #include <fmt/core.h>
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
-#include "search/rules/language/text.hpp"
 #include "search/rules/language/text_reader.hpp"
 
 namespace rules {

@@ -1,4 +1,4 @@
-#include "search/rules/language/size_condition.hpp"
+#include "search/rules/language/typing.hpp"
 
 namespace rules {
 namespace {

@@ -1,21 +1,43 @@
 #pragma once
-// The small graphs that substitutions are made of: operators of the rule language over variables. Not here: types (typing.hpp), values
-// (meaning/values.hpp), texts (text.hpp, parse.hpp).
+// The small graphs that substitutions are made of: operators of the rule language over variables. Start here, then:
+//   rule.hpp              Equation, TypedEquation, Rule: what is proved, kept and applied
+//   kind.hpp symbols.hpp  the operators, and the symbols for sizes and degrees
+//   typing.hpp            types_of(): sizes and layouts; text.hpp: to_text(), parse_term()
+//   ../semantics          values_of(): the whole values of terms at small sizes
+//   ../axioms ../proof    axioms(), validate(), Prover: why an equation holds
+//   ../generation         generate(): all rules of small graphs; ../rule_files: rules as files, builtin_rules()
+//   ../matching           Matcher: where rules occur in a PCG; ../rewriting: apply(); ../selection: what a search wants
 //
-// Typing lets summands through linear operators only, so nothing that may consume a tensor can tell two of the same meaning and the same
-// layout (type.hpp) apart. Hence two graphs are equal, in every context where both are well typed, iff their outputs have equal layouts and
-// equal whole values. Partition, Combine, Replicate and Reduce change the layout and leave the value alone. The typing rules of the
-// operators make that true of the shards that devices hold, and those rules are checked shard by shard (axioms/validate.hpp), not assumed.
+// A parallel tensor stands for one whole tensor (the sum over its summands, of any one copy, of its blocks put together) and has a layout:
+// a degree for each dim, a number of summands, a number of copies. Typing lets summands through linear operators only, so no consumer can
+// distinguish two tensors of equal value and layout. Hence two graphs are equal, wherever both are well typed, iff their outputs have equal
+// layouts and equal whole values. Partition, Combine, Replicate and Reduce change the layout and leave the value alone. The typing rules
+// make that true of the shards that devices hold, and are checked shard by shard (axioms/validate.hpp), not assumed.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "search/rules/language/kind.hpp"
 #include "search/rules/language/symbols.hpp"
-#include "search/rules/language/type.hpp"
 
 namespace rules {
+
+inline constexpr int kMostRank = 4;  // images: n, c, h, w
+
+// A type in one assignment of numbers to the symbols.
+struct Type {
+  std::uint8_t rank = 0;
+  bool index = false;                            // elements are indices (embedding)
+  std::array<std::int64_t, kMostRank> size{};    // whole sizes; 0 beyond the rank
+  std::array<std::int64_t, kMostRank> degree{};  // 1 where not cut; 0 beyond the rank
+  std::int64_t summands = 1, copies = 1;
+  auto operator<=>(const Type&) const = default;
+};
+using Types = std::array<Type, kAssignments>;
+[[nodiscard]] Numbers dim_size(const Types& t, std::size_t dim);    // whole, in each assignment
+[[nodiscard]] Numbers dim_degree(const Types& t, std::size_t dim);  // in each assignment
 
 struct Node {
   Kind kind = Kind::variable;

@@ -1,6 +1,6 @@
 #pragma once
 // A cursor over one line of the rule language's text: its words, numbers, symbols and problems. Its users put them together
-// (parse.hpp, generation/families.hpp).
+// (text.hpp, generation/families.hpp).
 
 #include <string>
 #include <string_view>

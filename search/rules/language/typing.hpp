@@ -1,8 +1,10 @@
 #pragma once
 // The one definition of typing for rules; a test holds it against pcg::iteration_space at every kind that both have.
 
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "search/rules/language/term.hpp"
@@ -19,5 +21,13 @@ struct NodeNumbers {
 [[nodiscard]] std::optional<Types> type_of(const Node& n, std::span<const Types* const> inputs);
 // Returns the types of all nodes; nullopt if one is ill typed.
 [[nodiscard]] std::optional<std::vector<Types>> types_of(const Term& t, std::span<const Variable> variables);
+
+struct SizeCondition {
+  std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
+};
+// Returns the condition on its inputs' sizes that a node has and that their symbols do not imply: a split cuts where its tensor may have
+// ended, a convolution's channels need not divide into groups, attention's last dim into three. Nullopt: the node can be evaluated at any
+// sizes. Requires: well typed.
+[[nodiscard]] std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types* const> inputs);
 
 }  // namespace rules

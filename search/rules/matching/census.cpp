@@ -1,9 +1,7 @@
-#include "search/rules/matching/census.hpp"
+#include "search/rules/matching/matcher.hpp"
 
 #include <algorithm>
 #include <set>
-
-#include "search/rules/matching/matcher.hpp"
 
 namespace rules {
 

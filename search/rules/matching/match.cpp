@@ -1,6 +1,47 @@
 #include "search/rules/matching/match.hpp"
 
 namespace rules {
+namespace {
+
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+}  // namespace
+
+SizeText size_text(const Numbers& n) {
+  // Nullopt does not occur in rules that were read; it stands for a size that nothing has.
+  return {letters_of(n).value_or("?"), n[0]};
+}
+
+Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size) {
+  if (text.letters.empty()) return text.number == size ? Learnt::agrees : Learnt::disagrees;
+  std::int64_t known = 0;
+  int unknown = 0, times = 0;
+  char letter = 0;
+  for (char c : text.letters) {  // sorted: equal letters are neighbours
+    if (!is_letter(c)) return Learnt::disagrees;
+    const std::int64_t s = sizes[index_of(c)];
+    known += s;
+    if (s != 0) continue;
+    if (c != letter) ++unknown;
+    letter = c;
+    ++times;
+  }
+  if (unknown > 1) return Learnt::open;
+  if (unknown == 0) return known == size ? Learnt::agrees : Learnt::disagrees;
+  if (size <= known || (size - known) % times != 0) return Learnt::disagrees;
+  sizes[index_of(letter)] = (size - known) / times;
+  return Learnt::agrees;
+}
+
+std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& text) {
+  if (text.letters.empty()) return text.number;
+  std::int64_t sum = 0;
+  for (char c : text.letters) {
+    if (!is_letter(c) || sizes[index_of(c)] == 0) return std::nullopt;
+    sum += sizes[index_of(c)];
+  }
+  return sum;
+}
 
 Match match_at(std::size_t number, const Rule& rule, const pcg::Pcg& graph, pcg::TensorRef tensor, int row, const LetterSizes& chosen) {
   Match m{.rule = number, .nodes = {}, .variables = {tensor}, .views = {}, .row = row, .degrees = {0, 0}, .sizes = chosen};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "search/rules/matching/occurrence.hpp"
+#include "search/rules/matching/pattern.hpp"
 
 namespace rules {
 namespace {

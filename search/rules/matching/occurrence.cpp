@@ -1,4 +1,4 @@
-#include "search/rules/matching/occurrence.hpp"
+#include "search/rules/matching/pattern.hpp"
 
 #include <algorithm>
 

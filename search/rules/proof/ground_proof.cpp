@@ -1,4 +1,4 @@
-#include "search/rules/proof/ground_proof.hpp"
+#include "search/rules/proof/saturation.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <set>
 
-#include "search/rules/proof/refute.hpp"
 #include "search/rules/proof/saturation.hpp"
 
 namespace rules {
@@ -79,6 +78,23 @@ Proof Prover::prove(const TypedEquation& e) {
   expanded.expand();
   if (state_->find_with_all(expanded)) state_->settle(expanded, proof);
   return finish();
+}
+
+std::vector<std::string> redundant(const Axioms& axioms) {
+  Prover prover(axioms, {});
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
+    const AxiomEntry& e = axioms.entries[i];
+    prover.leave_out(i);
+    bool all = true;
+    for (std::size_t a = e.first; a < e.first + e.count && all; ++a) {
+      const auto instance = TypedEquation::make(axioms.all[a].equation);
+      all = instance && prover.prove(*instance).verdict == Verdict::proved;
+    }
+    prover.take_back(i);
+    if (all) names.push_back(e.name);
+  }
+  return names;
 }
 
 }  // namespace rules

@@ -3,8 +3,10 @@
 // sides; its classes know their types in every assignment), then Z3 decides with those ground instances and uninterpreted functions whether
 // the sides must be equal. Typed instances are what makes this sound: no axiom is ever used on terms that it does not speak of.
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,5 +50,18 @@ class Prover {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Returns one proof per equation, in order. Each is made by itself (a fresh Prover for each equation would give the same), so that the
+// number of processes changes nothing but the time. `progress` is called with how many are done, a hundred at a time; it may be empty.
+// Throws: base::InternalError when a process dies.
+[[nodiscard]] std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const TypedEquation> equations,
+                                           int processes, const std::function<void(std::size_t done)>& progress);
+
+// Returns the names of the entries that the other entries prove, each by itself.
+[[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
+
+// Returns a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
+// Requires: no size condition (size_condition()).
+[[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
 
 }  // namespace rules

@@ -1,4 +1,4 @@
-#include "search/rules/proof/prove_all.hpp"
+#include "search/rules/proof/prove.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "search/rules/proof/refute.hpp"
-#include "search/rules/meaning/values.hpp"
+#include "search/rules/proof/prove.hpp"
+#include "search/rules/semantics/values.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -2,13 +2,34 @@
 // An e-graph of the two sides of an equation, grown by instances of axioms until the sides are one.
 
 #include <bitset>
+#include <memory>
+#include <optional>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
-#include "search/rules/proof/ground_proof.hpp"
+#include "search/rules/proof/egraph.hpp"
 #include "search/rules/proof/patterns.hpp"
 
 namespace rules {
+
+struct GroundEquation {
+  Index left = 0, right = 0;  // nodes
+};
+
+class GroundProof {
+ public:
+  explicit GroundProof(double limit_s);
+  ~GroundProof();
+  // Returns the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt: they
+  // do not follow, or the limit was reached.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> follows(const EGraph& graph, std::span<const GroundEquation> given,
+                                                                std::span<const GroundEquation> goals);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 struct Instance {
   std::size_t pattern = 0;

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "search/rules/rewriting/regroup.hpp"
 #include "search/rules/rewriting/replace.hpp"
 
 namespace rules {

@@ -1,4 +1,4 @@
-#include "search/rules/rewriting/redirection.hpp"
+#include "search/rules/rewriting/replace.hpp"
 
 #include <fmt/core.h>
 

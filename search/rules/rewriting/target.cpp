@@ -7,7 +7,6 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/infer_sharding.hpp"
 #include "search/rules/matching/pattern.hpp"
-#include "search/rules/rewriting/target_operator.hpp"
 
 namespace rules {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/rules/rewriting/target_operator.hpp"
+#include "search/rules/rewriting/target.hpp"
 
 #include <fmt/core.h>
 

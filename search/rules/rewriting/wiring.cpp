@@ -1,4 +1,4 @@
-#include "search/rules/rewriting/wiring.hpp"
+#include "search/rules/rewriting/replace.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "search/rules/rule_files/rule_file_read.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,6 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/rules/axioms/axioms.hpp"
-#include "search/rules/language/parse.hpp"
-#include "search/rules/language/size_condition.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/language/typing.hpp"
 
@@ -213,9 +211,7 @@ class RuleReader {
 void refuse_other_kinds(const Yaml& root) {
   if (root.find("generator") != nullptr || root.find("foreshard") != nullptr) return;
   base::Diagnostics sink;
-  const bool published = root.find("rule") != nullptr;
-  sink.add(root.mark, "", published ? "this is a published rule file" : "this is no rule file: it has no \"generator\"",
-           published ? "foreshard rules compare sorts its rules" : "foreshard rules generate --save writes one");
+  sink.add(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
   sink.throw_if_any();
 }
 

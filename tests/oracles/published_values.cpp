@@ -3,7 +3,7 @@
 // That meaning is not written down anywhere; it is the one under which, on small tensors, every published rule holds (unlike any other that
 // was tried). Rules that hold on small tensors only are false: they are found on larger ones.
 
-#include "search/rules/published/published_values.hpp"
+#include "tests/oracles/published.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

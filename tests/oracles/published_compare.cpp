@@ -1,12 +1,10 @@
-#include "search/rules/published/compare.hpp"
+#include "tests/oracles/published.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "search/rules/language/text.hpp"
-#include "search/rules/published/published_interpretation.hpp"
-#include "search/rules/published/published_values.hpp"
 
 namespace rules {
 namespace {

@@ -5,7 +5,7 @@
 // like any other, Replicate makes a stack of two equal slices, Linear multiplies slice by slice. In both, Linear's weight is stored [out,
 // in]. No interpretation exists for Replicate and Reduce along rows or columns, nor where a stack is added up.
 
-#include "search/rules/published/published_interpretation.hpp"
+#include "tests/oracles/published.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "search/rules/rewriting/operator_cut.hpp"
+#include "tests/oracles/operator_cut.hpp"
 
 #include <fmt/core.h>
 

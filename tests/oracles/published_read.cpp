@@ -1,4 +1,4 @@
-#include "search/rules/published/published_read.hpp"
+#include "tests/oracles/published.hpp"
 
 #include <fmt/core.h>
 
