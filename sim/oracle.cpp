@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "sim/collectives/collective_graph.hpp"
-#include "sim/collectives/link_loads.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/kernels/kernel_cost.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // One call: a plan on a cluster in, a simulated training iteration out. Lowering, folding, engine and accounting are behind it.
 
-#include "sim/results/simulation_config.hpp"
 #include "sim/results/simulation_result.hpp"
 #include "topology/cluster.hpp"
 

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/weight_storage.hpp"
 
 namespace search {
 

@@ -4,7 +4,7 @@
 
 #include "base/check.hpp"
 #include "pcg/plan/ranks.hpp"
-#include "sim/program/merged.hpp"
+#include "sim/program/program.hpp"
 
 namespace search {
 namespace {

@@ -1,8 +1,5 @@
 #include "sim/accounting/account.hpp"
 
-#include "sim/accounting/breakdown.hpp"
-#include "sim/accounting/communication.hpp"
-
 namespace sim {
 namespace {
 

@@ -3,12 +3,37 @@
 // (sim/accounting/steady_state.hpp) each number grows by the same amount with every further period.
 
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
-#include "sim/accounting/critical_path.hpp"
+#include "sim/accounting/accounts.hpp"
 #include "sim/results/simulation_result.hpp"
 
 namespace sim {
+
+// The critical path of an iteration: the chain of tasks, each of which started when the one before it ended, up to the task that ends last.
+// Only what is on it makes the iteration shorter.
+
+// Seconds of the path by what is on it.
+using PathTimes = std::map<OnPath, base::Seconds>;
+
+// Returns: the tasks of the path, in order; each begins when the one before it ends. Of several that could have been waited for the first
+// counts, dependencies before streams; of several that end last that with the lowest number.
+// Cost: O(log tasks + dependencies) for each.
+[[nodiscard]] std::vector<std::uint32_t> critical_tasks(const Accounts& a, const Predecessors& predecessors);
+
+// Returns: times that add up to the makespan; none is below 0.
+// Cost: that of critical_tasks, and O(entries of blocks and their parts).
+[[nodiscard]] PathTimes critical_path(const Accounts& a, const Predecessors& predecessors);
+
+// The path of an iteration that takes `all`, by sums over the paths of two simulated ones. Where those do not take the same way, some sum
+// may be below no time: then the parts are those of one that was simulated, in proportion.
+[[nodiscard]] PathTimes path_of_sums(PathTimes sums, const PathTimes& simulated, base::Seconds all);
+
+// Returns: the longest parts, the longest first; those behind them are one part for each kind, "other".
+[[nodiscard]] std::vector<PathPart> longest_parts(const PathTimes& path);
 
 struct Account {
   base::Seconds iteration_time;
@@ -26,5 +51,21 @@ struct Account {
 
 // Two accounts that differ by a period, continued by so many periods more.
 [[nodiscard]] Account continued(const Account& at, const Account& next, double periods);
+
+// Returns: Breakdown as sim/results/simulation_result.hpp defines it; its parts add up to the makespan.
+// Cost: O(tasks log tasks).
+[[nodiscard]] Breakdown break_down(const Accounts& a, const Predecessors& predecessors);
+
+// How often each class of transfers ran. Cost: O(tasks).
+[[nodiscard]] std::vector<double> executions(const Unrolled& unrolled, const Folded& folded);
+
+// Returns: bytes of all devices, those that folding left out included. `executed`: how often each class of transfers ran.
+// Cost: O(transfer classes x their flows).
+[[nodiscard]] CommunicationBytes count_bytes(std::span<const double> executed, const Folded& folded, const Traffic& traffic,
+                                             const topology::Cluster& cluster);
+
+// The type of the link that a transfer keeps busy longest, by bytes over bandwidth; "none": it crosses none.
+// Cost: O(links of the traffic + links that its flows cross).
+[[nodiscard]] std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer);
 
 }  // namespace sim

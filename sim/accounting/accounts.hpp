@@ -2,6 +2,9 @@
 // One simulated iteration with all that it was made of: what the accounts of this folder look at.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "pcg/plan/plan.hpp"
 #include "sim/unrolling/unroll.hpp"
@@ -33,5 +36,22 @@ void for_each_task(const Accounts& a, Visit visit) {
     }
   }
 }
+
+class Predecessors {
+ public:
+  // What the accounts refer to outlives the object. Cost: O(tasks + their streams).
+  explicit Predecessors(const Accounts& a);
+
+  // The instance of a block that a task is of. Cost: O(log instances).
+  [[nodiscard]] const BlockInstance& instance(std::uint32_t task) const;
+  [[nodiscard]] const Entry& entry(std::uint32_t task) const;
+  // The task whose end let this one start: one that it depends on, or the one before it on a stream. nullopt: it started with the
+  // iteration. Cost: O(dependencies and streams of the task).
+  [[nodiscard]] std::optional<std::uint32_t> last_waited_for(std::uint32_t task) const;
+
+ private:
+  const Accounts& a_;
+  std::vector<std::uint32_t> stream_before_;  // as TaskGraph::task_streams: the task before on that stream, or kNoTask
+};
 
 }  // namespace sim

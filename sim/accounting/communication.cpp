@@ -1,4 +1,4 @@
-#include "sim/accounting/communication.hpp"
+#include "sim/accounting/account.hpp"
 
 #include <set>
 

@@ -1,12 +1,10 @@
-#include "sim/accounting/critical_path.hpp"
+#include "sim/accounting/account.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
-
-#include "sim/accounting/communication.hpp"
 
 namespace sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/accounting/link_use.hpp"
+#include "sim/accounting/over_time.hpp"
 
 #include <algorithm>
 #include <map>

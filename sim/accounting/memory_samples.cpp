@@ -1,4 +1,4 @@
-#include "sim/accounting/memory_samples.hpp"
+#include "sim/accounting/over_time.hpp"
 
 #include <algorithm>
 #include <optional>

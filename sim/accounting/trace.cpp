@@ -1,4 +1,4 @@
-#include "sim/accounting/trace.hpp"
+#include "sim/accounting/over_time.hpp"
 
 #include <fmt/core.h>
 

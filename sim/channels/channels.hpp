@@ -10,10 +10,31 @@
 #include <span>
 #include <vector>
 
-#include "sim/channels/routes.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
+
+// Routes of messages, where GPUs may pass on what others send.
+
+// by_gpus: NetworkProfile::relays.
+enum class Relays { none, by_gpus };
+
+// Returns: Cluster::route; with relays by GPUs, where nothing nearer than a CPU joins the two, the route through the GPU of the node that
+// the fabric joins to both, the widest of several (NCCL's NVB paths: in a cube mesh most pairs have no wire of their own, and the route
+// through the host is slow).
+// Cost: O(devices of the node) routes with relays, else one.
+[[nodiscard]] topology::Route route_between(topology::DeviceId from, topology::DeviceId to, const topology::Cluster& cluster,
+                                            Relays relays);
+
+// Returns: the routes that a message takes, each with an equal part of it. Within a node that is route_between; between nodes one for each
+// NIC of the receiver's own, as far as the sender has as many. It leaves by the NIC of the same number, so that it stays on its rail. Where
+// another member in the sender's node owns that NIC, the sender hands the message to that member over the fabric (NCCL's PXN, which relays
+// through ranks of the communicator alone).
+// Requires: `members` are those of the group in the sender's node.
+// Cost: O(members) routes.
+[[nodiscard]] std::vector<topology::Route> message_routes(topology::DeviceId from, topology::DeviceId to,
+                                                          std::span<const topology::DeviceId> members, const topology::Cluster& cluster,
+                                                          Relays relays);
 
 // More than the widest port of a GPU can feed: 900 GB/s of NVLink to 18 adapters of 50 GB/s. Inside a node the wires give fewer cycles.
 inline constexpr int kMostChannels = 32;
@@ -44,5 +65,21 @@ struct Channel {
 // Cost: for each distinct wiring of a node up to `most` searches (path_search.hpp), twice with relays; else O(channels * devices).
 [[nodiscard]] std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const topology::Cluster& cluster, int most,
                                                  Relays relays);
+
+// Hops: the messages between neighbours of a channel, with the share of the bytes that each carries.
+
+struct Hop {
+  topology::DeviceId from, to;
+  int nic_from = 0, nic_to = 0;  // where they are in different nodes
+  double share = 1;
+  Relays relays = Relays::none;
+};
+
+// Hops with equal ends and NICs are joined and their shares added. Returns: ascending by ends and NICs.
+[[nodiscard]] std::vector<Hop> joined(std::vector<Hop> hops);
+// Each channel as a ring: along its path, and from its last device to its first; every second node is passed backwards. Joined.
+[[nodiscard]] std::vector<Hop> ring_hops(std::span<const Channel> channels);
+// The route that a hop's messages take.
+[[nodiscard]] topology::Route route_of(const Hop& hop, const topology::Cluster& cluster);
 
 }  // namespace sim

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/channels/routes.hpp"
+#include "sim/channels/channels.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {

@@ -1,4 +1,4 @@
-#include "sim/channels/routes.hpp"
+#include "sim/channels/channels.hpp"
 
 #include <algorithm>
 

@@ -10,7 +10,6 @@
 
 #include "sim/channels/channels.hpp"
 #include "sim/collectives/collective.hpp"
-#include "sim/collectives/route_classes.hpp"
 
 namespace sim {
 
@@ -48,5 +47,38 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);
 // All-to-all whose members pass on what comes to their domain. `a`: forwarded or bulk_forwarded, which are the same but for their costs.
 [[nodiscard]] std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r);
+
+// The slowest of some hops, for the longest chain of a phase. Private to this folder.
+
+class SlowestHop {
+ public:
+  explicit SlowestHop(const RouteClasses& classes) : classes_(&classes) {}
+  void see(RouteClassId c) {
+    if (!any_ || (*classes_)[c].latency > (*classes_)[slowest_].latency) slowest_ = c;
+    any_ = true;
+  }
+  // So many messages over it; none where none was seen.
+  void add_to(std::vector<Hops>& chain, double count) const {
+    if (any_ && count > 0) chain.push_back({slowest_, count});
+  }
+
+ private:
+  const RouteClasses* classes_;
+  RouteClassId slowest_{0};
+  bool any_ = false;
+};
+
+// Double binary trees: two trees over the same ranks in which no rank but a root has children in both, so that all ranks send equally
+// much (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
+
+struct TwoTrees {
+  std::vector<int> first, second;  // parent of each rank; -1: the root
+  int height = 0;                  // hops from the farthest rank to its root
+};
+
+// Over ranks 0 .. n-1. Both trees are balanced, of height ceil(log2 n).
+// Requires: n >= 1.
+// Cost: O(n log n).
+[[nodiscard]] TwoTrees double_binary_tree(int n);
 
 }  // namespace sim

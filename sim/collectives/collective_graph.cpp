@@ -1,4 +1,4 @@
-#include "sim/collectives/collective_graph.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 #include <algorithm>
 #include <map>

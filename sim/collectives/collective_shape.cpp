@@ -1,4 +1,4 @@
-#include "sim/collectives/collective_shape.hpp"
+#include "sim/collectives/collective_cost.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "sim/channels/hops.hpp"
+#include "sim/channels/channels.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/slowest_hop.hpp"
 
 namespace sim {
 namespace {

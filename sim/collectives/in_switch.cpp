@@ -1,8 +1,6 @@
 #include <algorithm>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/double_binary_tree.hpp"
-#include "sim/collectives/slowest_hop.hpp"
 
 namespace sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/collectives/link_loads.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "sim/channels/routes.hpp"
+#include "sim/channels/channels.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/slowest_hop.hpp"
 
 namespace sim {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/channels/hops.hpp"
+#include "sim/channels/channels.hpp"
 #include "sim/collectives/algorithms.hpp"
 
 namespace sim {

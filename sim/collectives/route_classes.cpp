@@ -1,4 +1,4 @@
-#include "sim/collectives/route_classes.hpp"
+#include "sim/collectives/collective.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 // Who reads whose tensors in a plan, chains of parallel operators skipped: what forward and backward lowering both need.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/dataflow/layout.hpp"
@@ -31,5 +32,28 @@ struct FlowGraph {
 [[nodiscard]] bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 // Whether gradients are made of weights that a node reads: not all are frozen.
 [[nodiscard]] bool trains_weights(const FlowGraph& flow, std::uint32_t node);
+
+// Gated linear units (Shazeer, arXiv 2002.05202): an activated gate times a second projection of the same tensor. Frameworks run their
+// parts together: one kernel for activation and product, one product for gate and second projection.
+
+// Returns the input of a multiplication that is an activation (GELU or SiLU) which nothing else reads and which does not move in between: a
+// kernel that multiplies can compute it again. nullopt: there is none. Cost: O(1).
+[[nodiscard]] std::optional<std::size_t> activated_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
+// Whether a node is such an activation.
+[[nodiscard]] bool is_activated_gate(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
+// Whether a node is the second projection of a gated unit: a linear layer or experts' that reads the same tensor as the gate's.
+[[nodiscard]] bool is_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+
+// Tensors that low precision casts before tensor parallelism gathers them, so that fewer bytes travel (Transformer Engine,
+// docs/features/low_precision_training/performance_considerations, "sequence parallelism"; casts of parts need one scale for all of them,
+// whose reduction of a number is left out of account).
+
+// What input `reader.input` of a product reads is made in shards by an operator of the same stage, and gathered for such products alone.
+// What experts read is dispatched in bf16.
+[[nodiscard]] bool is_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, Use reader);
+// The gradient of a product's output comes as shards from its one reader, of the same stage, and is gathered for the product.
+[[nodiscard]] bool is_gradient_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t product);
 
 }  // namespace sim

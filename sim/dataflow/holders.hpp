@@ -1,15 +1,37 @@
 #pragma once
 // Which devices hold which blocks of a tensor. Internal to sim/dataflow.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <vector>
 
 #include "base/ids.hpp"
-#include "sim/dataflow/box.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
 #include "sim/dataflow/layout.hpp"
 
 namespace sim {
+
+// A block of a tensor: an interval of each dim. Internal to sim/dataflow.
+
+struct Extent {
+  std::int64_t begin = 0, end = 0;
+  auto operator<=>(const Extent&) const = default;
+};
+
+struct Box {
+  std::vector<Extent> dims;
+  auto operator<=>(const Box&) const = default;
+  [[nodiscard]] double volume() const;
+  [[nodiscard]] bool contains(const Box& other) const;
+};
+
+// Of two boxes of one tensor. An empty one where they have nothing in common.
+[[nodiscard]] Box intersect(const Box& a, const Box& b);
+// The volume of what they have in common.
+[[nodiscard]] double overlap(const Box& a, const Box& b);
+// Where a shard lies.
+[[nodiscard]] Box box_of(const pcg::ParallelShape& shape, const pcg::ShardIndex& shard);
 
 // Blocks of a tensor and the devices that hold each, copies together; sums already added. Ascending by block, devices ascending. The
 // places where blocks begin cut the tensor into cells, so that what lies in a box is found without looking at all blocks.

@@ -1,4 +1,4 @@
-#include "sim/dataflow/model_copies.hpp"
+#include "sim/dataflow/dataflow.hpp"
 
 #include <algorithm>
 #include <map>

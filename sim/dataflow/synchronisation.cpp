@@ -1,4 +1,4 @@
-#include "sim/dataflow/synchronisation.hpp"
+#include "sim/dataflow/dataflow.hpp"
 
 #include <algorithm>
 #include <map>
@@ -163,6 +163,13 @@ Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) :
   for (std::size_t n = 0; n < parts_.size(); ++n) parts_[n].resize(flow.origins[n].size());
   for (std::size_t k = 0; k < held.size(); ++k)
     parts_[held[k].node][held[k].input] = {ids.at(all[k].main), ids.at(all[k].across), ids.at(all[k].replicas)};
+}
+
+Dataflow dataflow_of(const pcg::Plan& plan) {
+  // The synchronisation reads the flow graph's layouts, so the flow graph comes first.
+  FlowGraph flow = flow_graph(plan);
+  Synchronisation synchronisation(plan, flow);
+  return {std::move(flow), std::move(synchronisation)};
 }
 
 }  // namespace sim

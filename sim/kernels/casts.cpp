@@ -1,9 +1,9 @@
-#include "sim/kernels/casts.hpp"
+#include "sim/kernels/node_kernels.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "sim/dataflow/cast_gathers.hpp"
+#include "sim/dataflow/flow_graph.hpp"
 
 namespace sim {
 namespace {

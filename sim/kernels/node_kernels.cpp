@@ -9,7 +9,7 @@
 #include "pcg/work/forward_kernels.hpp"
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/shard_operator.hpp"
-#include "sim/dataflow/gated_unit.hpp"
+#include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {

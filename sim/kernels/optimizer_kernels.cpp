@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pcg/work/work_parts.hpp"
-#include "sim/dataflow/gated_unit.hpp"
+#include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {

@@ -1,6 +1,6 @@
 // Backward lowering of one virtual stage: gradients of inputs, then of weights, node by node in reverse; what a consumer's
 // gradient must do to become a producer's; recomputation in front of a block; synchronisation where it is overlapped.
-#include "sim/lowering/backward.hpp"
+#include "sim/lowering/passes.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,11 +9,9 @@
 
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/gradient_kernels.hpp"
-#include "sim/lowering/forward.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
-#include "sim/lowering/kernel_pieces.hpp"
-#include "sim/lowering/sharded_weights.hpp"
-#include "sim/lowering/token_exchanges.hpp"
+#include "sim/lowering/kernel_slices.hpp"
+#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {

@@ -1,11 +1,9 @@
-#include "sim/lowering/forward.hpp"
+#include "sim/lowering/passes.hpp"
 
 #include <algorithm>
 
-#include "sim/lowering/events.hpp"
-#include "sim/lowering/kernel_pieces.hpp"
-#include "sim/lowering/sharded_weights.hpp"
-#include "sim/lowering/token_exchanges.hpp"
+#include "sim/lowering/kernel_slices.hpp"
+#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {

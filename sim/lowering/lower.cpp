@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
-#include "sim/lowering/backward.hpp"
-#include "sim/lowering/forward.hpp"
-#include "sim/lowering/token_exchanges.hpp"
-#include "sim/lowering/update.hpp"
+#include "sim/lowering/lowering.hpp"
+#include "sim/lowering/passes.hpp"
 #include "sim/memory/saved_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/lowering/events.hpp"
 #include "sim/lowering/lowering.hpp"
 
 namespace sim {

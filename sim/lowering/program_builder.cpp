@@ -1,4 +1,4 @@
-#include "sim/lowering/program_builder.hpp"
+#include "sim/lowering/lowering.hpp"
 
 #include <fmt/core.h>
 

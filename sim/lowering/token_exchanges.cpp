@@ -1,4 +1,4 @@
-#include "sim/lowering/token_exchanges.hpp"
+#include "sim/lowering/lowering.hpp"
 
 #include <fmt/core.h>
 

@@ -1,13 +1,13 @@
 // The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages,
 // the norm that clips them, the optimizer, gathering weights that ZeRO-1 and -2 updated in shards, and casting them for low precision.
-#include "sim/lowering/update.hpp"
+#include "sim/lowering/passes.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 
-#include "sim/dataflow/model_copies.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 #include "sim/memory/model_states.hpp"

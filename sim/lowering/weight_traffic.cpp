@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/weight_storage.hpp"
 
 namespace sim {
 namespace {
@@ -23,6 +23,35 @@ std::size_t replicas(const Lowering& l, int stage) {
 double overlapped_parameters(const Lowering& l, int stage) {
   if (stage > 0) return std::numeric_limits<double>::infinity();
   return l.framework.overlapped_bucket.parameters_among(replicas(l, stage));
+}
+
+struct WeightBucket {
+  SyncPatternId pattern;
+  double parameters = 0;
+  base::Bytes bytes;
+  std::vector<HeldWeight> weights;  // in backward order
+  [[nodiscard]] std::uint32_t first_reader() const { return weights.back().reader; }
+};
+
+// Filled as the gradients' are, in backward order.
+std::vector<WeightBucket> buckets_of(const Lowering& l, int stage) {
+  const double capacity = weight_bucket(l, stage);
+  std::vector<WeightBucket> full;
+  std::map<SyncPatternId, WeightBucket> open;
+  for (const HeldWeight& h : trained_weights(l, stage)) {
+    const SyncPatternId pattern = l.synchronisation.of(h.reader, h.input).main;
+    if (zero_of(l, h.weight) == 0 || l.synchronisation.pattern(pattern).empty()) continue;
+    WeightBucket& bucket = open.try_emplace(pattern, WeightBucket{pattern, 0, {}, {}}).first->second;
+    bucket.parameters += shard_elements(l, h.reader, h.input);
+    bucket.bytes += gathered_bytes(l, h.reader, h.input);
+    bucket.weights.push_back(h);
+    if (bucket.parameters < capacity) continue;
+    full.push_back(std::move(bucket));
+    open.erase(pattern);
+  }
+  for (auto& [pattern, bucket] : open) full.push_back(std::move(bucket));
+  std::ranges::stable_sort(full, {}, &WeightBucket::first_reader);
+  return full;
 }
 
 }  // namespace
@@ -102,6 +131,62 @@ MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPatt
   Round round;
   for (const auto& group : pattern.groups) round.push_back({kind, bytes, group});
   return l.interned.intern(Movement{{std::move(round)}});
+}
+
+WeightGathers::WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
+
+std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
+  if (l_.variant.zero < 3 || block_of(node) == current_) return {};
+  if (is_unit_) {
+    for (std::size_t i = block_.items.size(); i-- > 0;) {
+      Compute* kernels = std::get_if<Compute>(&block_.items[i].work);
+      if (kernels == nullptr) continue;
+      // The gather of a block further on waits for this very item: kernels that are fused behind it would delay the gather.
+      kernels->ends_run = true;
+      ends_.push_back(static_cast<std::uint32_t>(i));
+      break;
+    }
+  }
+  current_ = block_of(node);
+  // One gather per block and group of devices, as FSDP has one flat parameter per unit (arXiv 2304.11277).
+  std::map<SyncPatternId, base::Bytes> bytes;
+  std::set<pcg::TensorRef> seen;
+  for (std::uint32_t n : nodes_) {
+    if (block_of(n) != current_) continue;
+    for (std::size_t i = 0; i < l_.flow.origins[n].size(); ++i) {
+      const pcg::TensorRef from = l_.flow.origins[n][i];
+      if (!l_.plan.pcg.node(from.node).is_weight() || zero_of(l_, from.node.value) < 3 || !seen.insert(from).second) continue;
+      const auto input = static_cast<std::uint32_t>(i);
+      bytes[l_.synchronisation.of(n, input).main] += gathered_bytes(l_, n, input);
+    }
+  }
+  is_unit_ = !bytes.empty() || pcg::zero_of_block(l_.variant.zero, l_.plan.memory.zero, current_) >= 3;
+  const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan)) + 1;
+  std::vector<std::uint32_t> gathers;
+  for (const auto& [id, size] : bytes) {
+    const SyncPattern& pattern = l_.synchronisation.pattern(id);
+    if (pattern.empty()) continue;
+    std::vector<std::uint32_t> after;
+    if (ends_.size() >= ahead) after.push_back(ends_[ends_.size() - ahead]);
+    const MovementId m = in_every_group(l_, CollectiveKind::all_gather, pattern, size);
+    gathers.push_back(append(block_, moving(StreamKind::gradients, m, "weights", node, std::move(after))));
+  }
+  return gathers;
+}
+
+UpdatedWeights::UpdatedWeights(const Lowering& l, Block& block, int stage) : l_(l) {
+  for (const WeightBucket& bucket : buckets_of(l, stage)) {
+    const MovementId m = in_every_group(l, CollectiveKind::all_gather, l.synchronisation.pattern(bucket.pattern), bucket.bytes);
+    const std::uint32_t gather = append(block, moving(StreamKind::gradients, m, "updated weights", bucket.weights.back().weight, {}));
+    for (const HeldWeight& h : bucket.weights) gather_of_[h.weight] = gather;
+  }
+}
+
+std::vector<std::uint32_t> UpdatedWeights::before(std::uint32_t node) const {
+  std::vector<std::uint32_t> gathers;
+  for (const pcg::TensorRef from : l_.flow.origins[node])
+    if (const auto at = gather_of_.find(from.node.value); at != gather_of_.end()) gathers.push_back(at->second);
+  return gathers;
 }
 
 }  // namespace sim

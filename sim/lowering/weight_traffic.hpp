@@ -2,6 +2,10 @@
 // Weights and gradients on their way between the devices that share them: what a stage holds, in which buckets, of how many bytes. Internal
 // to sim/lowering.
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/lowering/lowering.hpp"
@@ -39,5 +43,44 @@ void add_host_time_of_units(const Lowering& l, Block& block);
 
 // The same collective of `bytes` in every group of the pattern at once.
 [[nodiscard]] MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPattern& pattern, base::Bytes bytes);
+
+// ZeRO-3: weights are gathered block by block before they are used, at most as many blocks ahead as profiles::prefetch_units says of the
+// computation, and freed after. With n units ahead the gather of block k of a pass may start when block k - n - 1 of the pass has been
+// computed: n + 1 blocks are whole at most. Blocks that the plan does not shard and that read nothing sharded do not count. A pass does
+// not wait for the one before it. Internal to sim/lowering.
+
+class WeightGathers {
+ public:
+  // `nodes` in the order in which they are emitted. Does nothing unless the variant shards weights.
+  WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
+  // Call before a node's items are emitted: gathers of a block that begins here. Returns the items to wait for.
+  std::vector<std::uint32_t> before(std::uint32_t node);
+
+ private:
+  int block_of(std::uint32_t node) const { return l_.plan.pcg.nodes()[node].block; }
+  const Lowering& l_;
+  Block& block_;
+  std::span<const std::uint32_t> nodes_;
+  int current_ = -1;
+  bool is_unit_ = false;             // the current block counts
+  std::vector<std::uint32_t> ends_;  // last compute item of each block so far
+};
+
+// Weights that ZeRO-1 and -2 have updated in shards, gathered when the next iteration begins: bucket by bucket in the order of the layers,
+// beside the forward pass of the first micro-batch, whose kernels wait for the weights that they read. Iterations follow each other, so
+// each one begins so. Internal to sim/lowering.
+
+class UpdatedWeights {
+ public:
+  // Puts the gathers of a stage's weights at the end of `block`.
+  UpdatedWeights(const Lowering& l, Block& block, int stage);
+
+  // The gathers of the weights that a node reads, as items of the block.
+  [[nodiscard]] std::vector<std::uint32_t> before(std::uint32_t node) const;
+
+ private:
+  const Lowering& l_;
+  std::map<std::uint32_t, std::uint32_t> gather_of_;  // by weight
+};
 
 }  // namespace sim

@@ -8,7 +8,7 @@
 #include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/saved.hpp"
 #include "pcg/work/shard_operator.hpp"
-#include "sim/dataflow/gated_unit.hpp"
+#include "sim/dataflow/flow_graph.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/dataflow/token_routing.hpp"
 

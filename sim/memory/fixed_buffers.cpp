@@ -1,4 +1,4 @@
-#include "sim/memory/fixed_buffers.hpp"
+#include "sim/memory/memory.hpp"
 
 #include <algorithm>
 #include <map>

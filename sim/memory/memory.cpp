@@ -9,10 +9,8 @@
 #include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
-#include "sim/memory/fixed_buffers.hpp"
-#include "sim/memory/saved_by_block.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/weight_storage.hpp"
+#include "sim/memory/saved_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -59,10 +57,10 @@ class MemoryCounter {
   [[nodiscard]] double gradients_around(std::uint32_t node) const;
   [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
-  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `lazy_gradients` is free until
-  // blocks make it.
-  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> lazy_gradients,
-                                                   const ByBlock& made) const;
+  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `lazy_gradients` is free
+  // until blocks make it.
+  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved,
+                                                   std::vector<double> lazy_gradients, const ByBlock& made) const;
   // Of gradients that are not there before they are made, what each block makes.
   [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
@@ -255,8 +253,8 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
 
 // The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
 // later.
-std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved, std::vector<double> lazy_gradients,
-                                                  const ByBlock& made) const {
+std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved,
+                                                  std::vector<double> lazy_gradients, const ByBlock& made) const {
   ByBlock moments;
   for (const ByBlock& part : parts)
     for (const auto& [block, bytes] : part) {
@@ -339,8 +337,8 @@ bool is_used(const DeviceMemory& m) { return m.states() + *std::ranges::max_elem
 
 // Devices with equal numbers need one walk.
 std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
-  std::vector<double> key{m.weights.value(), m.gradients.value(), m.optimizer.value(),     m.update.value(),
-                          m.lazy_gradients.value(),  m.fixed.value(),     limits.capacity.value(), limits.reserved.value()};
+  std::vector<double> key{m.weights.value(),        m.gradients.value(), m.optimizer.value(),     m.update.value(),
+                          m.lazy_gradients.value(), m.fixed.value(),     limits.capacity.value(), limits.reserved.value()};
   for (base::Bytes b : m.saved) key.push_back(b.value());
   for (base::Bytes b : m.layer) key.push_back(b.value());
   for (base::Bytes b : m.kept) key.push_back(b.value());

@@ -2,6 +2,7 @@
 // Numbers for what forward items deliver: a tensor in a layout in which nodes want to read it. Internal to lowering.
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/numbering/interning.hpp"
@@ -52,6 +53,53 @@ class Deliveries {
   std::vector<std::vector<std::optional<DeliveryId>>> of_input_;  // [node][input]
   std::vector<std::size_t> made_by_;                              // per stage
   std::vector<std::optional<std::vector<Gathered>>> gathered_;    // per node: those asked about
+};
+
+// Numbers for the gradients that go back to the node which made a tensor. Readers of one tensor in one stage that hold its gradient alike
+// make one sum: their gradients are added up where they are, and move once. Internal to lowering.
+
+using GradientId = base::Id<struct GradientTag>;
+
+class GradientSums {
+ public:
+  // Plan, flow and interning outlive the object.
+  // Cost: O(inputs of all nodes).
+  GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned);
+
+  // What input `input` of a computing node contributes to. None: the input comes from a weight or from the data.
+  [[nodiscard]] std::optional<GradientId> of(std::uint32_t node, std::size_t input) const { return of_input_[node][input]; }
+  // What the node's own backward pass waits for.
+  [[nodiscard]] std::span<const GradientId> sums_for(std::uint32_t node) const { return sums_for_[node]; }
+  // The stage of the readers.
+  [[nodiscard]] int stage(GradientId g) const { return all_[g.value].stage; }
+  // Its place among the sums of its readers' stage, from 0, and how many of them there are.
+  [[nodiscard]] std::size_t place(GradientId g) const { return all_[g.value].place; }
+  [[nodiscard]] std::size_t made_by(int stage) const { return made_by_[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // Whether the sum is complete when this reader has added its part: a backward pass goes through nodes downwards, and through the inputs
+  // of one node upwards.
+  [[nodiscard]] bool is_last(GradientId g, const Use& reader) const { return all_[g.value].last == reader; }
+  // What brings the sum to the node that made the tensor. Cost: that of reshard(), once.
+  [[nodiscard]] MovementId movement(GradientId g);
+
+ private:
+  struct Sum {
+    int stage = 0;
+    LayoutId from, to;
+    pcg::Element element;
+    Wire wire = Wire::stored;
+    pcg::BetweenStages how;
+    std::optional<TokenRouting> tokens;
+    std::size_t place = 0;
+    Use last;
+    std::optional<MovementId> movement;
+  };
+
+  Interning& interned_;
+  std::vector<Sum> all_;
+  std::vector<std::vector<std::optional<GradientId>>> of_input_;  // [node][input]
+  std::vector<std::vector<GradientId>> sums_for_;                 // per node
+  std::vector<std::size_t> made_by_;                              // per stage
 };
 
 }  // namespace sim

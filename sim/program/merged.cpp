@@ -1,4 +1,4 @@
-#include "sim/program/merged.hpp"
+#include "sim/program/program.hpp"
 
 namespace sim {
 namespace {

@@ -5,6 +5,8 @@
 // Variants of one plan (sim/program/variant.hpp) share the numbers: a block, movement, set of devices or event has the same number in all
 // of their programs.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -15,13 +17,48 @@
 #include "base/ids.hpp"
 #include "base/note.hpp"
 #include "base/units.hpp"
+#include "pcg/plan/plan.hpp"
 #include "pcg/work/kernel.hpp"
 #include "profiles/basis.hpp"
 #include "sim/dataflow/movement.hpp"
-#include "sim/program/stream.hpp"
-#include "sim/schedules/pass.hpp"
+#include "sim/schedules/schedule.hpp"
 
 namespace sim {
+
+// Streams of a device: what is on one stream runs one after another, in the order in which it is listed.
+
+// compute: kernels. communication: collectives that kernels wait for. gradients: synchronisation of gradients and weights, which may
+// run beside the others. replicas: shards of gradients on their way between groups that share out copies of their own. experts: tokens on
+// their way to experts and back, where passes are merged. pipeline: messages between pipeline stages; these wait for nothing but their
+// data, so nothing is queued on this stream. host: the host's work to launch what runs on the device. to_host, from_host: copies to the
+// host's memory and back. host_update: what the host does with optimizer states.
+enum class StreamKind : std::uint8_t {
+  compute,
+  communication,
+  gradients,
+  replicas,
+  experts,
+  pipeline,
+  host,
+  to_host,
+  from_host,
+  host_update
+};
+inline constexpr std::array kStreamKinds = {StreamKind::compute,   StreamKind::communication, StreamKind::gradients, StreamKind::replicas,
+                                            StreamKind::experts,   StreamKind::pipeline,      StreamKind::host,      StreamKind::to_host,
+                                            StreamKind::from_host, StreamKind::host_update};
+
+// One stream of every device of a class (sim/folding/folding.hpp).
+struct StreamId {
+  std::uint32_t device_class = 0;
+  StreamKind kind = StreamKind::compute;
+  auto operator<=>(const StreamId&) const = default;
+};
+
+// The number of a stream in a task graph: class by class, in the order of kStreamKinds.
+[[nodiscard]] constexpr std::uint32_t number_of(StreamId id) {
+  return id.device_class * static_cast<std::uint32_t>(kStreamKinds.size()) + static_cast<std::uint32_t>(id.kind);
+}
 
 using MovementId = base::Id<struct MovementTag>;
 using DeviceSetId = base::Id<struct DeviceSetTag>;
@@ -126,5 +163,29 @@ struct Program {
   std::vector<base::Note> notes;
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds;  // of kernels, by what their times rest on
 };
+
+// How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their costs and most of their program.
+
+struct Variant {
+  pcg::Recompute recompute = pcg::Recompute::none;
+  int zero = 0;  // pcg::Plan::zero
+  bool operator==(const Variant&) const = default;
+};
+
+// Whether weights are updated in shards that have to be gathered before the next forward pass. ZeRO-3 gathers them anyway.
+[[nodiscard]] inline bool gathers_updated_weights(const Variant& v) { return v.zero == 1 || v.zero == 2; }
+
+[[nodiscard]] inline Variant variant_of(const pcg::Plan& plan) { return {plan.recompute, plan.zero}; }
+
+// A forward pass of one micro-batch and a backward pass of another that a rank runs at once: their parts alternate, so that the tokens of
+// the one travel beside the kernels of the other (Megatron-Core's --overlap-moe-expert-parallel-comm; DualPipe, arXiv 2412.19437, section
+// 3.2.1). A part ends where the pass sends tokens on their way.
+
+// The order of so many parts: the pass that has less of its parts behind it goes on, the backward pass first.
+[[nodiscard]] std::vector<Pass> alternation(std::size_t forward_parts, std::size_t backward_parts);
+
+// Returns: one block with the items of both in that order. Their events are told apart by the passes that they are at home in.
+// Cost: O(items and what they wait for).
+[[nodiscard]] Block merged(const Block& forward, const Block& backward);
 
 }  // namespace sim

@@ -1,6 +1,7 @@
 #pragma once
 // The result of simulating one training iteration.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,10 +11,52 @@
 #include "base/ids.hpp"
 #include "base/note.hpp"
 #include "base/units.hpp"
+#include "pcg/plan/plan.hpp"
 #include "profiles/basis.hpp"
-#include "sim/results/why.hpp"
+#include "profiles/framework_profile.hpp"
+#include "sim/collectives/plan_collective.hpp"
 
 namespace sim {
+
+// Why an iteration takes as long as it does: what is on its critical path, and how its links are used.
+
+// operation: kernels. collective: among more than two devices as a rule. transfer: a message, or a copy between a device and its host.
+// host: what a host does. wait: nothing that was waited for ends when the wait does.
+enum class PathKind : std::uint8_t { operation, collective, transfer, host, wait };
+
+[[nodiscard]] const char* to_text(PathKind k);  // "operator", "collective", "transfer", "host", "wait"
+
+struct OnPath {
+  PathKind kind = PathKind::operation;
+  std::string name;  // "linear forward", "all_reduce (gradients)"
+  std::string link;  // of what moves: the type of the link that it keeps busy longest, "host" for copies; else empty
+  auto operator<=>(const OnPath&) const = default;
+};
+
+// The name of what has no row of its own.
+inline constexpr const char* kOtherParts = "other";
+
+// All stretches of the critical path that are alike, whichever layer and micro-batch they are of.
+struct PathPart {
+  OnPath what;
+  base::Seconds time;
+};
+
+// The links of one type over which something moves.
+struct LinkUse {
+  std::string type;         // "nvlink"
+  std::string name;         // of the busiest; the first among equals
+  std::uint32_t count = 0;  // one-way links; a wire has one each way
+  base::Bytes bytes;        // of the flows that cross such a link, each flow once: as CommunicationBytes::by_link
+  // What keeps the links busy: every link that a flow crosses counts, and what a library leaves unused of it, too.
+  base::Bytes carried;
+  base::BytesPerSecond bandwidth;  // of all of them together
+  double busy = 0;                 // carried / (bandwidth x iteration): the mean over the links
+  double busiest = 0;              // the same of the busiest alone
+  std::vector<double> over_time;   // `busy` of each of kUseIntervals equal parts of the iteration
+};
+
+inline constexpr int kUseIntervals = 100;
 
 // Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
 // (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
@@ -91,5 +134,16 @@ struct SimulationResult {
   std::vector<std::vector<std::uint32_t>> stands_for;  // if asked for: per simulated device those that do the same, itself first, ascending
   std::vector<MemorySample> memory_over_time;          // if asked for
 };
+
+struct SimulationConfig {
+  bool fold = true;         // simulate devices that do the same thing in the same place once (sim/folding/folding.hpp)
+  bool extrapolate = true;  // simulate micro-batches that repeat others once (sim/accounting/steady_state.hpp); not with a trace
+  bool trace = false;       // keep spans
+  CollectiveConfig collectives;
+  std::optional<profiles::FrameworkProfile> framework;  // nullopt: the one that ships for the plan's framework
+};
+
+// The framework profile that a plan of this training is simulated with.
+[[nodiscard]] const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-#include "sim/schedules/dual_pipe.hpp"
+#include "sim/schedules/schedule.hpp"
 
 #include <algorithm>
 #include <array>

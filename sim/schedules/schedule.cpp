@@ -4,7 +4,6 @@
 
 #include "base/check.hpp"
 #include "pcg/plan/ranks.hpp"
-#include "sim/schedules/dual_pipe.hpp"
 
 namespace sim {
 namespace {

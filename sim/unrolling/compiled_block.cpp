@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/unrolling/host_work.hpp"
-#include "sim/unrolling/set_classes.hpp"
+#include "sim/unrolling/class_times.hpp"
 
 namespace sim {
 namespace {

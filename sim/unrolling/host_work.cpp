@@ -1,8 +1,8 @@
-#include "sim/unrolling/host_work.hpp"
+#include "sim/unrolling/compiled_block.hpp"
 
 #include <algorithm>
 
-#include "sim/unrolling/set_classes.hpp"
+#include "sim/unrolling/class_times.hpp"
 
 namespace sim {
 namespace {

@@ -1,8 +1,8 @@
-#include "sim/unrolling/task_order.hpp"
+#include "sim/unrolling/unroll.hpp"
 
 #include <algorithm>
 
-#include "sim/program/merged.hpp"
+#include "sim/program/program.hpp"
 
 namespace sim {
 namespace {

@@ -6,7 +6,6 @@
 #include "base/check.hpp"
 #include "pcg/plan/ranks.hpp"
 #include "profiles/device_profile.hpp"
-#include "sim/unrolling/task_order.hpp"
 
 namespace sim {
 namespace {

@@ -6,10 +6,9 @@
 
 #include "base/yaml/parse.hpp"
 #include "planning.hpp"
-#include "sim/dataflow/model_copies.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/kernels/optimizer_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/collectives/collective_graph.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace test {

@@ -12,7 +12,7 @@
 
 #include "base/check.hpp"
 #include "sim/channels/channels.hpp"
-#include "sim/collectives/double_binary_tree.hpp"
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "tests/about.hpp"
 #include "tests/sim/collective_run.hpp"

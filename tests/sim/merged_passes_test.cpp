@@ -13,7 +13,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/program/merged.hpp"
+#include "sim/program/program.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/simulation.hpp"
 #include "tests/about.hpp"

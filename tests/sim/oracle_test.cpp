@@ -6,7 +6,7 @@
 #include <array>
 
 #include "profiles/kernel_time.hpp"
-#include "sim/collectives/collective_graph.hpp"
+#include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/oracle.hpp"

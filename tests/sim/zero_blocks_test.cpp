@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "plan_builder.hpp"
-#include "sim/dataflow/model_copies.hpp"
+#include "sim/dataflow/dataflow.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/simulation.hpp"

@@ -9,7 +9,7 @@
 #include "search/planners/megatron/plan_bound.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/refusal.hpp"
-#include "sim/program/variant.hpp"
+#include "sim/program/program.hpp"
 
 namespace search {
 

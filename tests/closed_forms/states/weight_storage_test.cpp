@@ -12,7 +12,7 @@
 #include <string>
 
 #include "sim/memory/memory.hpp"
-#include "sim/memory/weight_storage.hpp"
+#include "sim/memory/model_states.hpp"
 #include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "sim/accounting/critical_path.hpp"
-#include "sim/accounting/playback.hpp"
+#include "sim/accounting/account.hpp"
+#include "sim/accounting/steady_state.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
 #include "sim/simulation.hpp"

@@ -1,4 +1,4 @@
-#include "sim/lowering/kernel_pieces.hpp"
+#include "sim/lowering/kernel_slices.hpp"
 
 #include <algorithm>
 

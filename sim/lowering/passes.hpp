@@ -6,9 +6,10 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/lowering/lowering.hpp"
-#include "sim/lowering/updated_weights.hpp"
+#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 
@@ -80,5 +81,22 @@ class ForwardEmitter {
 [[nodiscard]] Block lower_forward(const Lowering& l, int stage);
 // The first micro-batch's, which gathers updated weights (updated_weights.hpp).
 [[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
+
+// The backward pass of one virtual stage. Internal to sim/lowering.
+
+// A backward pass, and the events by which it says that gradients are synchronised: the update waits for all of them.
+struct BackwardBlock {
+  Block block;
+  Block weights;  // the gradients of weights, where these have a pass of their own
+  std::vector<EventId> synchronised;
+};
+
+// split: in two passes. Requires: all forward passes, and the backward passes of higher stages, were lowered before.
+[[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split);
+
+// The end of an iteration, for all stages. Internal to sim/lowering.
+
+// Requires: all passes were lowered before; `synchronised`: what their backward passes give.
+[[nodiscard]] Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised);
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-#include "sim/accounting/predecessors.hpp"
+#include "sim/accounting/accounts.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "sim/results/why.hpp"
+#include "sim/results/simulation_result.hpp"
 
 namespace sim {
 
@@ -11,6 +11,10 @@ const char* to_text(PathKind k) {
     case PathKind::wait: return "wait";
   }
   return "";
+}
+
+const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config) {
+  return config.framework ? *config.framework : profiles::framework_profile(training.framework);
 }
 
 }  // namespace sim
