@@ -10,7 +10,7 @@
 #include "base/check.hpp"
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
-#include "profiles/fitted_text.hpp"
+#include "profiles/fitted.hpp"
 #include "profiles/kernel_time.hpp"
 #include "profiles/kinds.hpp"
 #include "profiles/profile_files.hpp"

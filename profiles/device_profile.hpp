@@ -12,8 +12,8 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/basis.hpp"
 #include "profiles/fitted.hpp"
+#include "profiles/kinds.hpp"
 
 namespace profiles {
 

@@ -2,19 +2,52 @@
 // The findings of calibration about one device: models of kernels, the residuals they left and where the rows came from. It is the part
 // `fitted:` of a device profile (profiles/fitted_text.hpp).
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/yaml/tree.hpp"
+#include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/measured_table.hpp"
 #include "profiles/models/attention_model.hpp"
-#include "profiles/models/log_grid.hpp"
 #include "profiles/models/product_model.hpp"
 
 namespace profiles {
+
+// Kernels of one device as they were measured. Between measured shapes a model says how time grows, and the shapes around say by how much
+// the model is off there; so the table keeps, for each kernel, the logarithm of measured over modelled time.
+
+struct MeasuredKernel {
+  pcg::Precision precision = pcg::Precision::fp32;
+  pcg::Kernel kernel;
+  double seconds = 0;
+};
+
+class MeasuredTable {
+ public:
+  using Model = std::function<double(const pcg::Kernel&, pcg::Precision)>;  // seconds
+
+  MeasuredTable() = default;
+  // Cost: one call of the model for each kernel.
+  MeasuredTable(const std::vector<MeasuredKernel>& kernels, const Model& model);
+
+  [[nodiscard]] bool empty() const { return groups_.empty(); }
+  // Returns the correction to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean),
+  // else the mean over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides
+  // of every size: that is outside the range. Cost: O(kernels within a doubling of one size).
+  [[nodiscard]] std::optional<double> correction(const pcg::Kernel& k, pcg::Precision p) const;
+
+ private:
+  struct Entry {
+    LogPoint at;
+    double log_ratio;
+  };
+  std::map<std::pair<pcg::KernelKind, pcg::Precision>, std::vector<Entry>> groups_;  // each sorted by its first size
+};
 
 // Share of a peak that a kind of kernel reaches: rate = peak * max * work / (work + half), so `half` is the work (FLOPs of one kernel
 // for compute, bytes for memory) at which half of `max` is reached. This is what separates big matmuls from small ones.
@@ -64,5 +97,12 @@ struct Fitted {
   std::map<pcg::KernelKind, FittedRate> rates;
   std::vector<MeasuredKernel> table;  // kept from a calibration with one's own measurements; empty in the profiles that ship
 };
+
+// The part `fitted:` of a device profile as text: `foreshard calibrate` writes it, a profile's loader reads it back.
+
+// Reads the map at "device.fitted". Problems go to `sink`.
+[[nodiscard]] Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink);
+// Returns the map as text, two blanks deep under "  fitted:"; read_fitted reads it back.
+[[nodiscard]] std::string to_text(const Fitted& f);
 
 }  // namespace profiles

@@ -1,4 +1,4 @@
-#include "profiles/fitted_text.hpp"
+#include "profiles/fitted.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

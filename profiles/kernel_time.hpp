@@ -4,8 +4,8 @@
 #include "base/units.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/basis.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/kinds.hpp"
 
 namespace profiles {
 

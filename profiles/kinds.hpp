@@ -1,10 +1,12 @@
 #pragma once
-// Kinds of kernels and precisions by name, for readers of text forms.
+// Names of what profiles, measurements and the simulator share: kinds of kernels, precisions, collectives and their algorithms, and the
+// basis of a figure.
 
 #include <array>
 #include <optional>
 #include <string_view>
 
+#include "base/by_enum.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
 
@@ -40,5 +42,27 @@ inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision:
     if (pcg::to_text(p) == name) return p;
   return std::nullopt;
 }
+
+enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send };
+enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise, forwarded, bulk_forwarded };
+inline constexpr std::array kCollectiveKinds = {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                                CollectiveKind::all_to_all, CollectiveKind::broadcast,  CollectiveKind::send};
+// Those that do a collective: all but `automatic`, which stands for the quickest of them.
+inline constexpr std::array kAlgorithms = {Algorithm::ring,     Algorithm::tree,      Algorithm::hierarchical,  Algorithm::in_switch,
+                                           Algorithm::pairwise, Algorithm::forwarded, Algorithm::bulk_forwarded};
+[[nodiscard]] std::string_view to_text(CollectiveKind k);
+[[nodiscard]] std::string_view to_text(Algorithm a);
+// Each returns the value that to_text() writes so, or nullopt for any other word.
+[[nodiscard]] std::optional<CollectiveKind> collective_kind(std::string_view name);
+[[nodiscard]] std::optional<Algorithm> algorithm(std::string_view name);
+
+// How a number came about; later ones are worse. Extrapolated: by a fit, but beyond the measurements that it was made to, or to another
+// chip's.
+enum class Basis { measured, fitted, extrapolated, defaults };
+inline constexpr std::array kBases = {Basis::measured, Basis::fitted, Basis::extrapolated, Basis::defaults};
+[[nodiscard]] std::string_view to_text(Basis b);
+
+template <class T>
+using ByBasis = base::ByEnum<Basis, Basis::defaults, T>;
 
 }  // namespace profiles

@@ -1,4 +1,4 @@
-#include "profiles/measured_table.hpp"
+#include "profiles/fitted.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,7 +12,7 @@
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 
 namespace profiles {
 

@@ -9,7 +9,7 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "profiles/fit/network_fit.hpp"
-#include "profiles/fit/network_text.hpp"
+#include "profiles/fit/profile_text.hpp"
 #include "reports/calibration/network.hpp"
 
 namespace cli {

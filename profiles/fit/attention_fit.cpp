@@ -1,11 +1,10 @@
-#include "profiles/fit/attention_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "profiles/fit/log_search.hpp"
-#include "profiles/fit/robust.hpp"
 
 namespace fit {
 namespace {

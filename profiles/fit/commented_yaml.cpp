@@ -1,4 +1,4 @@
-#include "profiles/fit/commented_yaml.hpp"
+#include "profiles/fit/profile_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
-#include "profiles/fit/correction_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 
 #include <Eigen/Dense>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "profiles/fit/robust.hpp"
+#include "profiles/fit/log_search.hpp"
 
 namespace fit {
 namespace {

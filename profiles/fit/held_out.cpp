@@ -1,6 +1,6 @@
 // These hashes are not base::Hash: the profiles that ship were fitted without the rows that they choose, and another recipe would move
 // rows from one side to the other.
-#include "profiles/fit/held_out.hpp"
+#include "profiles/fit/kernel_calibration.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,10 +9,7 @@
 #include <set>
 
 #include "base/diagnostics.hpp"
-#include "profiles/fit/attention_fit.hpp"
-#include "profiles/fit/correction_fit.hpp"
-#include "profiles/fit/held_out.hpp"
-#include "profiles/fit/rate_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 #include "profiles/kernel_time.hpp"
 
 namespace fit {

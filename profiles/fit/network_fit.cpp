@@ -11,8 +11,8 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
-#include "profiles/fit/held_out.hpp"
-#include "profiles/fit/robust.hpp"
+#include "profiles/fit/kernel_calibration.hpp"
+#include "profiles/fit/log_search.hpp"
 #include "sim/collectives/collective_cost.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"

@@ -1,4 +1,4 @@
-#include "profiles/fit/network_text.hpp"
+#include "profiles/fit/profile_text.hpp"
 
 #include <map>
 #include <sstream>

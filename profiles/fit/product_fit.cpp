@@ -1,10 +1,9 @@
-#include "profiles/fit/product_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "profiles/fit/log_search.hpp"
-#include "profiles/fit/robust.hpp"
 
 namespace fit {
 namespace {

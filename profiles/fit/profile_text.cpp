@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "profiles/fit/commented_yaml.hpp"
-#include "profiles/fitted_text.hpp"
+#include "profiles/fitted.hpp"
 
 namespace fit {
 

@@ -1,11 +1,11 @@
-#include "profiles/fit/rate_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "profiles/fit/robust.hpp"
+#include "profiles/fit/log_search.hpp"
 
 namespace fit {
 namespace {

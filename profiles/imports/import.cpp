@@ -4,14 +4,9 @@
 
 #include <string_view>
 
-#include "profiles/imports/formats/chakra.hpp"
-#include "profiles/imports/formats/collector.hpp"
-#include "profiles/imports/formats/kineto.hpp"
-#include "profiles/imports/formats/nccl_tests.hpp"
-#include "profiles/imports/formats/nsys.hpp"
+#include "profiles/imports/formats/formats.hpp"
 #include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/sources/json_source.hpp"
-#include "profiles/imports/sources/refuse.hpp"
 
 namespace imports {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/import.hpp"
 
 #include <fmt/format.h>
 

@@ -1,14 +1,12 @@
 // Each public table says on which machine it was measured; which preset describes that machine is decided here, in one place per table.
 // Rows of machines without a preset, and rows that show something else than the network (a forced algorithm, a host that could not launch
 // faster), are left out with a note.
-#include "profiles/measured/collective_tables.hpp"
+#include "profiles/measured/tables.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
-
-#include "profiles/measured/table_rows.hpp"
 
 namespace measured {
 namespace {

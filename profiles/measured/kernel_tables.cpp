@@ -1,17 +1,16 @@
 // Each public table says which device it was measured on; rows of a device that has no profile are left out with a note.
-#include "profiles/measured/kernel_tables.hpp"
+#include "profiles/measured/tables.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"
-#include "profiles/measured/table_rows.hpp"
 
 namespace measured {
 namespace {

@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/diagnostics.hpp"
-#include "profiles/measured/collective_tables.hpp"
-#include "profiles/measured/kernel_tables.hpp"
+#include "profiles/measured/tables.hpp"
 
 namespace measured {
 

@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 
 namespace measured {
 

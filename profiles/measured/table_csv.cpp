@@ -1,4 +1,4 @@
-#include "profiles/measured/table_csv.hpp"
+#include "profiles/measured/tables.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "profiles/models/log_grid.hpp"
+#include "profiles/models/product_model.hpp"
 
 #include <algorithm>
 

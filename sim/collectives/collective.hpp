@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "profiles/basis.hpp"
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 #include "profiles/network_profile.hpp"
 #include "topology/cluster.hpp"
 

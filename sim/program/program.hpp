@@ -19,7 +19,7 @@
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/basis.hpp"
+#include "profiles/kinds.hpp"
 #include "sim/dataflow/movement.hpp"
 #include "sim/schedules/schedule.hpp"
 

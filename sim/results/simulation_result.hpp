@@ -12,8 +12,8 @@
 #include "base/note.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
-#include "profiles/basis.hpp"
 #include "profiles/framework_profile.hpp"
+#include "profiles/kinds.hpp"
 #include "sim/collectives/plan_collective.hpp"
 
 namespace sim {

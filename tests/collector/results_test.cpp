@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 
 namespace collector {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiles/fit/attention_fit.hpp"
+#include "profiles/fit/model_fits.hpp"
 #include "tests/about.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
 // Calibration recovers what made-up tables were made from, with noise and impossible times among the rows, and says so when it cannot.
 #include "profiles/fit/kernel_calibration.hpp"
-#include "profiles/fit/held_out.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -9,9 +8,8 @@
 #include <random>
 
 #include "base/diagnostics.hpp"
-#include "profiles/fit/product_fit.hpp"
-#include "profiles/fit/rate_fit.hpp"
-#include "profiles/fitted_text.hpp"
+#include "profiles/fit/model_fits.hpp"
+#include "profiles/fitted.hpp"
 #include "tests/about.hpp"
 
 using fit::CalibrationConfig;

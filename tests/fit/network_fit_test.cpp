@@ -9,7 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
-#include "profiles/fit/held_out.hpp"
+#include "profiles/fit/kernel_calibration.hpp"
 #include "profiles/fit/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "tests/about.hpp"

@@ -1,5 +1,5 @@
-#include "profiles/fit/network_text.hpp"
 #include "base/yaml/parse.hpp"
+#include "profiles/fit/profile_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "profiles/fit/held_out.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
 #include "profiles/kernel_time.hpp"
 #include "tests/shared_data.hpp"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_files.hpp"
-#include "profiles/imports/formats/kineto_time.hpp"
+#include "profiles/imports/formats/kineto_events.hpp"
 #include "tests/about.hpp"
 
 using namespace imports;

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "made_files.hpp"
-#include "profiles/imports/to_measurements.hpp"
+#include "profiles/imports/import.hpp"
 #include "profiles/imports/traces/summary.hpp"
 #include "tests/about.hpp"
 

@@ -1,9 +1,7 @@
 // What names of kernels, element types and shapes of operations tell.
 #include <doctest/doctest.h>
 
-#include "profiles/imports/traces/element_types.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
-#include "profiles/imports/traces/operation_work.hpp"
 
 using namespace imports;
 using namespace profiles;

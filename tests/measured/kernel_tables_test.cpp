@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
-#include "profiles/measured/kernel_tables.hpp"
+#include "profiles/measured/tables.hpp"
 #include "tests/about.hpp"
 
 using measured::read_measurements;

@@ -4,7 +4,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
-#include "profiles/fitted_text.hpp"
+#include "profiles/fitted.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Measured kernels in a profile: told exactly, interpolated inside their range, left to the model outside.
-#include "profiles/measured_table.hpp"
 #include "base/yaml/parse.hpp"
+#include "profiles/fitted.hpp"
 #include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>

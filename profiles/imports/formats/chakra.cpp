@@ -1,4 +1,4 @@
-#include "profiles/imports/formats/chakra.hpp"
+#include "profiles/imports/formats/formats.hpp"
 
 #include <chakra.pb.h>
 #include <fmt/format.h>
@@ -7,10 +7,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "profiles/imports/sources/refuse.hpp"
-#include "profiles/imports/traces/element_types.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports {
 namespace {

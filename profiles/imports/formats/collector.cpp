@@ -1,4 +1,4 @@
-#include "profiles/imports/formats/collector.hpp"
+#include "profiles/imports/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <initializer_list>
 
 #include "base/diagnostics.hpp"
-#include "profiles/imports/sources/refuse.hpp"
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports {
 namespace {

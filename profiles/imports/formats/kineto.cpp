@@ -1,4 +1,4 @@
-#include "profiles/imports/formats/kineto.hpp"
+#include "profiles/imports/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,9 @@
 #include <tuple>
 
 #include "profiles/imports/formats/kineto_events.hpp"
-#include "profiles/imports/sources/refuse.hpp"
-#include "profiles/imports/traces/element_types.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports {
 namespace {

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "profiles/imports/sources/byte_source.hpp"
-#include "profiles/imports/traces/operation_work.hpp"
+#include "profiles/imports/traces/kernel_names.hpp"
 
 namespace imports::kineto {
 
@@ -88,5 +90,10 @@ struct RawTrace {
 // Returns the events in the order of the file. Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an
 // event contradicts itself.
 [[nodiscard]] RawTrace read_events(ByteSource& bytes);
+
+// Returns the nanoseconds of a text in microseconds ("1712195495519689.125", "12", "1.5e3"), exact to the nanosecond where it is written
+// without exponent: a double cannot hold the time of day to better than a quarter of a microsecond. Returns nullopt where the text is no
+// number, or more than 95 years from 0.
+[[nodiscard]] std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
 
 }  // namespace imports::kineto

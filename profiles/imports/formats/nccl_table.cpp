@@ -9,10 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "profiles/imports/sources/refuse.hpp"
-#include "profiles/imports/traces/element_types.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports::nccl {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiles/imports/formats/nccl_tests.hpp"
+#include "profiles/imports/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "profiles/imports/formats/nccl_table.hpp"
-#include "profiles/imports/sources/refuse.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 
 namespace imports {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiles/imports/formats/nsys.hpp"
+#include "profiles/imports/formats/formats.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "base/files/used_files.hpp"
-#include "profiles/imports/sources/refuse.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports {
 namespace {

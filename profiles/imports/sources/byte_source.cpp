@@ -1,18 +1,19 @@
 #include "profiles/imports/sources/byte_source.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filtering_streambuf.hpp>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
 
+#include "base/diagnostics.hpp"
 #include "base/files/text_file.hpp"
 #include "base/files/used_files.hpp"
 #include "base/units.hpp"
-#include "profiles/imports/sources/refuse.hpp"
 
 namespace imports {
 namespace {
@@ -99,6 +100,14 @@ std::string ByteSource::rest(std::size_t most) {
       refuse(name_, fmt::format("is too large to import: more than {}", base::to_text(base::Bytes(static_cast<double>(most)))));
   }
   return text;
+}
+
+void refuse(const std::string& file, std::string message, std::string hint, int line) {
+  const auto source = std::make_shared<const base::Source>(base::Source{file, {}});
+  // The first line of an empty text would be quoted as an empty line, so line 1 is said in words.
+  if (line == 1) message = "line 1: " + message;
+  const base::Mark mark{source, line == 1 ? 0 : line, 1};
+  throw base::InputError({base::Diagnostic{mark, {}, std::move(message), std::move(hint)}});
 }
 
 }  // namespace imports

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <istream>
 
-#include "profiles/imports/sources/refuse.hpp"
+#include "profiles/imports/sources/byte_source.hpp"
 
 namespace imports {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiles/imports/traces/element_types.hpp"
+#include "profiles/imports/traces/kernel_names.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,10 @@
-#include "profiles/imports/traces/operation_work.hpp"
+#include "profiles/imports/traces/kernel_names.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
-
-#include "profiles/imports/traces/element_types.hpp"
 
 namespace imports {
 namespace {

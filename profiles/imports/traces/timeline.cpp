@@ -1,4 +1,4 @@
-#include "profiles/imports/traces/timeline.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 #include <fmt/format.h>
 

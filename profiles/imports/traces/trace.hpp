@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 
 namespace imports {
 
@@ -94,5 +94,10 @@ struct ImportedTrace {
 // Returns busbw / algbw of nccl-tests (doc/PERFORMANCE.md there): 2(n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter, all-to-all; 1
 // else.
 [[nodiscard]] double bus_factor(profiles::CollectiveKind kind, int group_size);
+
+// Sorts kernels, collectives and iterations by start (stable, those without a start stay in front), computes the span and the busy time of
+// iterations, names the device profiles, and notes what a reader must know: no device events, unknown kernels, sizes that are missing,
+// that times of collectives hold waiting. Cost: O(n log n).
+void finish_trace(ImportedTrace& trace);
 
 }  // namespace imports

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/yaml/parse.hpp"
-#include "profiles/fit/commented_yaml.hpp"
+#include "profiles/fit/profile_text.hpp"
 #include "scenarios/confidence/fit/framework_constants.hpp"
 
 namespace confidence {

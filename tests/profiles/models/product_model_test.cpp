@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "profiles/device_profile.hpp"
-#include "profiles/models/log_grid.hpp"
 #include "tests/about.hpp"
 
 using profiles::ProductDevice;

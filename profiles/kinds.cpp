@@ -1,4 +1,4 @@
-#include "profiles/collective_kind.hpp"
+#include "profiles/kinds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,5 +23,15 @@ std::string_view to_text(CollectiveKind k) { return kKindNames[static_cast<std::
 std::string_view to_text(Algorithm a) { return kAlgorithmNames[static_cast<std::size_t>(a)]; }
 std::optional<CollectiveKind> collective_kind(std::string_view name) { return find<CollectiveKind>(kKindNames, name); }
 std::optional<Algorithm> algorithm(std::string_view name) { return find<Algorithm>(kAlgorithmNames, name); }
+
+std::string_view to_text(Basis b) {
+  switch (b) {
+    case Basis::measured: return "measured";
+    case Basis::fitted: return "fitted";
+    case Basis::extrapolated: return "extrapolated";
+    case Basis::defaults: return "defaults";
+  }
+  return "defaults";
+}
 
 }  // namespace profiles

@@ -1,0 +1,91 @@
+#pragma once
+// A table of measurements: base/csv.hpp, with cells looked up by column and the reader's refusals. Shared by the readers of measurements;
+// not for anything else.
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/csv.hpp"
+#include "profiles/measured/measurements.hpp"
+
+namespace measured {
+
+using base::CsvRow;
+
+class CsvTable {
+ public:
+  // Throws: base::InputError, as base::parse_csv.
+  CsvTable(std::string_view text, std::string file);
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return table_.columns; }
+  [[nodiscard]] const std::vector<CsvRow>& rows() const { return table_.rows; }
+  [[nodiscard]] bool has_all(std::initializer_list<std::string_view> columns) const;
+  // Requires: the table has the column.
+  [[nodiscard]] const std::string& cell(const CsvRow& row, std::string_view column) const;
+  // Returns the number in a cell, nullopt where it is empty. Throws: base::InputError when it is no finite number.
+  [[nodiscard]] std::optional<double> number(const CsvRow& row, std::string_view column) const;
+  [[nodiscard]] std::string source(const CsvRow& row) const;  // "FILE:LINE"
+  // Throws: base::InputError that names the row's line.
+  [[noreturn]] void complain(const CsvRow& row, const std::string& message, std::string hint = {}) const;
+
+ private:
+  std::string file_;
+  base::CsvTable table_;
+};
+
+using Names = std::map<std::string, std::string, std::less<>>;  // a public table's names -> ours
+
+// Counts the rows of one table that were left out, by reason; adds one note per reason to the measurements when it is destroyed.
+class RowsLeftOut {
+ public:
+  RowsLeftOut(const CsvTable& table, Measurements& into) : table_(table), into_(into) {}
+  RowsLeftOut(const RowsLeftOut&) = delete;
+  RowsLeftOut& operator=(const RowsLeftOut&) = delete;
+  ~RowsLeftOut() {
+    for (const auto& [reason, rows] : rows_) into_.notes.push_back(fmt::format("{}: {} rows left out: {}", table_.file(), rows, reason));
+  }
+
+  void add(const std::string& reason) { ++rows_[reason]; }
+  // Returns our name for a table's. Returns nullopt where there is none, and counts the row: "REASON NAME".
+  std::optional<std::string> ours(const Names& names, const std::string& name, std::string_view reason) {
+    const auto at = names.find(name);
+    if (at != names.end()) return at->second;
+    add(fmt::format("{} {}", reason, name));
+    return std::nullopt;
+  }
+
+ private:
+  const CsvTable& table_;
+  Measurements& into_;
+  std::map<std::string, int> rows_;
+};
+
+// A cell in units of `unit`; nullopt where it is empty.
+[[nodiscard]] inline std::optional<double> scaled(std::optional<double> value, double unit) {
+  return value ? std::optional(*value * unit) : std::nullopt;
+}
+
+// Tables of kernels: our own, and public ones that are recognised by their header.
+
+// Puts the rows of a table of kernels into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a cell is
+// not what its column holds.
+[[nodiscard]] bool read_kernel_table(const CsvTable& t, Measurements& into);
+// Returns our own table; read_kernel_table reads it back.
+[[nodiscard]] std::string to_csv(const std::vector<KernelMeasurement>& kernels);
+
+// Tables of collectives: our own, and public ones that are recognised by their header.
+
+// Puts the rows of a table of collectives into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a
+// cell is not what its column holds.
+[[nodiscard]] bool read_collective_table(const CsvTable& t, Measurements& into);
+// Returns our own table. read_collective_table reads it back where every row names its cluster.
+[[nodiscard]] std::string to_csv(const std::vector<CollectiveMeasurement>& collectives);
+
+}  // namespace measured
