@@ -27,162 +27,144 @@ using pcg::Precision;
 // The resource of an efficiency: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
 enum class Share { tensor_peak, vector_peak, bandwidth };
 
-class ProfileReader {
- public:
-  explicit ProfileReader(base::Diagnostics& sink) : sink_(sink) {}
+// A map at `key`, read by read(reader of the map); what it gives where there is no map: a default value.
+template <class Read>
+auto read_map(base::MapReader& map, const base::Yaml* node, std::string_view key, Read read) {
+  decltype(read(map)) value{};
+  if (node == nullptr) return value;
+  base::MapReader inner(*node, map.path_of(key), map.sink());
+  value = read(inner);
+  inner.finish();
+  return value;
+}
 
-  DeviceProfile read(const base::Yaml& document) {
-    base::MapReader map(document, "", sink_);
-    map.format();
-    DeviceProfile d;
-    if (const auto* device = map.required("device")) d = read_device(*device);
-    map.finish();
-    return d;
+std::map<Precision, base::FlopsPerSecond> read_peaks(base::MapReader& map) {
+  std::map<Precision, base::FlopsPerSecond> peaks;
+  for (const auto p : kPrecisions) {
+    const auto rate = map.flops_rate(pcg::to_text(p));
+    if (rate && !(rate->value() > 0)) map.complain(pcg::to_text(p), "a peak must be above 0");
+    if (rate) peaks[p] = *rate;
   }
+  return peaks;
+}
 
- private:
-  DeviceProfile read_device(const base::Yaml& node) {
-    base::MapReader map(node, "device", sink_);
-    DeviceProfile d;
-    d.name = map.text("name").value_or("");
-    d.vendor_name = map.text("vendor_name").value_or(d.name);
-    d.memory = map.bytes("memory").value_or(base::Bytes(0));
-    d.reserved = map.bytes("reserved").value_or(base::Bytes(0));
-    // NVIDIA, cuBLAS documentation, cublasSetWorkspace(): 32 MiB on Hopper and Blackwell, 4 MiB elsewhere.
-    d.product_workspace = map.bytes("product_workspace").value_or(base::Bytes(4.0 * 1024 * 1024));
-    d.memory_bandwidth = map.bandwidth("memory_bandwidth").value_or(base::BytesPerSecond(0));
-    d.multiprocessors = static_cast<int>(map.integer("multiprocessors", 1, 100'000).value_or(1));
-    d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));
-    d.kernel_floor = map.seconds("kernel_floor").value_or(base::Seconds(0));
-    d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
-    if (const auto* peak = map.required("peak")) d.peak = read_peaks(*peak, map.path_of("peak"));
-    if (const auto* ceiling = map.optional("ceiling")) d.ceiling = read_peaks(*ceiling, map.path_of("ceiling"));
-    if (const auto* sustained = map.optional("sustained")) d.sustained = read_shares(*sustained, map.path_of("sustained"), 0.05, 1);
-    if (const auto* spread = map.optional("sustained_spread"))
-      d.sustained_spread = read_shares(*spread, map.path_of("sustained_spread"), 0, 0.1);
-    d.sustained_assumed = map.boolean("sustained_assumed").value_or(false);
-    d.power = map.power("power").value_or(base::Watts(0));
-    d.split_accumulation = map.number("split_accumulation", 1, 10).value_or(1);
-    d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
-    if (const auto* peak = map.required("vector_peak")) d.vector_peak = read_peaks(*peak, map.path_of("vector_peak"));
-    if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d);
-    if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, sink_);
-    for (const char* key : {"name", "memory", "memory_bandwidth", "multiprocessors"}) map.require(key);
-    if (d.reserved > d.memory) map.complain("reserved", "more than the device's memory");
-    map.finish();
-    complete_peaks(node, d);
-    return d;
+std::map<Precision, double> read_shares(base::MapReader& map, double least, double most) {
+  std::map<Precision, double> shares;
+  for (const auto p : kPrecisions)
+    if (const auto share = map.number(pcg::to_text(p), least, most)) shares[p] = *share;
+  map.require("bf16");
+  return shares;
+}
+
+// fp32 multiplies on vector units unless `peak` says otherwise, and what is not a matmul computes in fp32 whatever it stores.
+void complete_peaks(const base::Yaml& node, DeviceProfile& d, base::Diagnostics& sink) {
+  const auto fp32 = d.vector_peak.find(Precision::fp32);
+  const auto* written = node.find("vector_peak");
+  if (fp32 == d.vector_peak.end()) {
+    if (written != nullptr && written->is_map()) sink.add(written->mark, "device.vector_peak", "fp32 is missing");
+    return;
   }
+  d.peak.try_emplace(Precision::fp32, fp32->second);
+  for (const auto& [p, rate] : d.peak) d.vector_peak.try_emplace(p, fp32->second);
+}
 
-  std::map<Precision, base::FlopsPerSecond> read_peaks(const base::Yaml& node, const std::string& path) {
-    base::MapReader map(node, path, sink_);
-    std::map<Precision, base::FlopsPerSecond> peaks;
-    for (const auto p : kPrecisions)
-      if (const auto rate = read_rate(map, pcg::to_text(p))) peaks[p] = *rate;
-    map.finish();
-    return peaks;
+// A count of FLOPs, "1.9 GFLOP": the text of a rate without "/s".
+double read_flops(base::MapReader& map, std::string_view key) {
+  const auto text = map.text(key);
+  if (!text) return 0;
+  if (const auto rate = base::parse_flops_rate(*text + "/s")) return rate->value();
+  map.complain(key, fmt::format("\"{}\" is no count of FLOPs", *text), "write e.g. \"1.9 GFLOP\"");
+  return 0;
+}
+
+Efficiency read_efficiency(base::MapReader& map, Share share) {
+  Efficiency e;
+  e.max = map.number("max", 1e-6, share == Share::vector_peak ? 4 : 1).value_or(1);
+  e.half = share == Share::bandwidth ? map.bytes("half").value_or(base::Bytes(0)).value() : read_flops(map, "half");
+  if (e.half < 0) map.complain("half", "cannot be negative");
+  map.require("max");
+  return e;
+}
+
+// Such kernels find each element's place by itself, which keeps the multiprocessors busy longer than the memory: where a profile does not
+// say, each multiprocessor moves what one of an H200 does (profiles/tables/h200/operations.csv, bias_add, 6 sizes, at most 4 % off).
+constexpr double kStridedOfMultiprocessor = 11.9e9;  // B/s
+Efficiency strided_share(const DeviceProfile& d) {
+  Efficiency share = d.traffic.at(KernelKind::elementwise);
+  if (d.memory_bandwidth.value() > 0)
+    share.max = std::min(share.max, kStridedOfMultiprocessor * d.multiprocessors / d.memory_bandwidth.value());
+  return share;
+}
+
+// What kernels of scans reach of the bandwidth where a profile does not say: the Triton kernels of state-spaces/mamba on H100, 128 heads
+// of 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what pointwise
+// kernels take at 0.787 of it.
+constexpr double kScanTraffic = 0.33, kScanGradientTraffic = 0.095;
+
+// `other` serves the kinds that are not named.
+std::map<KernelKind, Efficiency> read_efficiency_table(base::MapReader& map, Share share) {
+  const auto read = [&](base::MapReader& m) { return read_efficiency(m, share); };
+  std::map<KernelKind, Efficiency> table;
+  const Efficiency other = read_map(map, map.required("other"), "other", read);
+  for (const auto kind : kKernelKinds) {
+    const auto* e = map.optional(pcg::to_text(kind));
+    table[kind] = e != nullptr ? read_map(map, e, pcg::to_text(kind), read) : other;
   }
+  const auto is_absent = [&](KernelKind kind) { return map.optional(pcg::to_text(kind)) == nullptr; };
+  // Where the backward pass of attention has no entry of its own, it is attention.
+  if (is_absent(KernelKind::attention_gradient)) table[KernelKind::attention_gradient] = table[KernelKind::attention];
+  if (is_absent(KernelKind::permutation)) table[KernelKind::permutation] = table[KernelKind::copy];
+  if (share != Share::bandwidth) return table;
+  if (is_absent(KernelKind::scan)) table[KernelKind::scan] = {.max = kScanTraffic};
+  if (is_absent(KernelKind::scan_gradient)) table[KernelKind::scan_gradient] = {.max = kScanGradientTraffic};
+  return table;
+}
 
-  std::map<Precision, double> read_shares(const base::Yaml& node, const std::string& path, double least, double most) {
-    base::MapReader map(node, path, sink_);
-    std::map<Precision, double> shares;
-    for (const auto p : kPrecisions)
-      if (const auto share = map.number(pcg::to_text(p), least, most)) shares[p] = *share;
-    map.require("bf16");
-    map.finish();
-    return shares;
-  }
+void read_efficiencies(const base::Yaml& node, DeviceProfile& d, base::Diagnostics& sink) {
+  base::MapReader map(node, "device.efficiency", sink);
+  const auto table = [&](const char* key, Share share) {
+    return read_map(map, map.required(key), key, [&](base::MapReader& m) { return read_efficiency_table(m, share); });
+  };
+  d.compute = table("compute", Share::tensor_peak);
+  d.vector_compute = table("vector", Share::vector_peak);
+  d.traffic = table("traffic", Share::bandwidth);
+  const auto* traffic = map.optional("traffic");
+  if (traffic != nullptr && traffic->is_map() && traffic->find(pcg::to_text(KernelKind::strided)) == nullptr)
+    d.traffic[KernelKind::strided] = strided_share(d);
+  map.finish();
+}
 
-  std::optional<base::FlopsPerSecond> read_rate(base::MapReader& map, std::string_view key) {
-    const auto rate = map.flops_rate(key);
-    if (rate && !(rate->value() > 0)) map.complain(key, "a peak must be above 0");
-    return rate;
-  }
-
-  // fp32 multiplies on vector units unless `peak` says otherwise, and what is not a matmul computes in fp32 whatever it stores.
-  void complete_peaks(const base::Yaml& node, DeviceProfile& d) {
-    const auto fp32 = d.vector_peak.find(Precision::fp32);
-    const auto* written = node.find("vector_peak");
-    if (fp32 == d.vector_peak.end()) {
-      if (written != nullptr && written->is_map()) sink_.add(written->mark, "device.vector_peak", "fp32 is missing");
-      return;
-    }
-    d.peak.try_emplace(Precision::fp32, fp32->second);
-    for (const auto& [p, rate] : d.peak) d.vector_peak.try_emplace(p, fp32->second);
-  }
-
-  void read_efficiencies(const base::Yaml& node, DeviceProfile& d) {
-    base::MapReader map(node, "device.efficiency", sink_);
-    if (const auto* table = map.required("compute")) d.compute = read_table(*table, map.path_of("compute"), Share::tensor_peak);
-    if (const auto* table = map.required("vector")) d.vector_compute = read_table(*table, map.path_of("vector"), Share::vector_peak);
-    if (const auto* table = map.required("traffic")) {
-      d.traffic = read_table(*table, map.path_of("traffic"), Share::bandwidth);
-      if (table->is_map() && table->find(pcg::to_text(KernelKind::strided)) == nullptr) d.traffic[KernelKind::strided] = strided_share(d);
-    }
-    map.finish();
-  }
-
-  // Such kernels find each element's place by itself, which keeps the multiprocessors busy longer than the memory: where a profile does not
-  // say, each multiprocessor moves what one of an H200 does (profiles/tables/h200/operations.csv, bias_add, 6 sizes, at most 4 % off).
-  static constexpr double kStridedOfMultiprocessor = 11.9e9;  // B/s
-  static Efficiency strided_share(const DeviceProfile& d) {
-    Efficiency share = d.traffic.at(KernelKind::elementwise);
-    if (d.memory_bandwidth.value() > 0)
-      share.max = std::min(share.max, kStridedOfMultiprocessor * d.multiprocessors / d.memory_bandwidth.value());
-    return share;
-  }
-
-  // What kernels of scans reach of the bandwidth where a profile does not say: the Triton kernels of state-spaces/mamba on H100, 128 heads
-  // of 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what pointwise
-  // kernels take at 0.787 of it.
-  static constexpr double kScanTraffic = 0.33, kScanGradientTraffic = 0.095;
-
-  // `other` serves the kinds that are not named.
-  std::map<KernelKind, Efficiency> read_table(const base::Yaml& node, const std::string& path, Share share) {
-    base::MapReader map(node, path, sink_);
-    std::map<KernelKind, Efficiency> table;
-    Efficiency other;
-    if (const auto* e = map.required("other")) other = read_efficiency(*e, map.path_of("other"), share);
-    for (const auto kind : kKernelKinds) {
-      const std::string key(pcg::to_text(kind));
-      const auto* e = map.optional(key);
-      table[kind] = e != nullptr ? read_efficiency(*e, map.path_of(key), share) : other;
-    }
-    // Where the backward pass of attention is not told apart, it is attention.
-    if (map.optional(pcg::to_text(KernelKind::attention_gradient)) == nullptr)
-      table[KernelKind::attention_gradient] = table[KernelKind::attention];
-    if (map.optional(pcg::to_text(KernelKind::permutation)) == nullptr) table[KernelKind::permutation] = table[KernelKind::copy];
-    if (share == Share::bandwidth) {
-      if (map.optional(pcg::to_text(KernelKind::scan)) == nullptr) table[KernelKind::scan] = {.max = kScanTraffic};
-      if (map.optional(pcg::to_text(KernelKind::scan_gradient)) == nullptr)
-        table[KernelKind::scan_gradient] = {.max = kScanGradientTraffic};
-    }
-    map.finish();
-    return table;
-  }
-
-  Efficiency read_efficiency(const base::Yaml& node, const std::string& path, Share share) {
-    base::MapReader map(node, path, sink_);
-    Efficiency e;
-    e.max = map.number("max", 1e-6, share == Share::vector_peak ? 4 : 1).value_or(1);
-    e.half = share == Share::bandwidth ? map.bytes("half").value_or(base::Bytes(0)).value() : read_flops(map, "half");
-    if (e.half < 0) map.complain("half", "cannot be negative");
-    map.require("max");
-    map.finish();
-    return e;
-  }
-
-  // A count of FLOPs, "1.9 GFLOP": the text of a rate without "/s".
-  double read_flops(base::MapReader& map, std::string_view key) {
-    const auto text = map.text(key);
-    if (!text) return 0;
-    if (const auto rate = base::parse_flops_rate(*text + "/s")) return rate->value();
-    map.complain(key, fmt::format("\"{}\" is no count of FLOPs", *text), "write e.g. \"1.9 GFLOP\"");
-    return 0;
-  }
-
-  base::Diagnostics& sink_;
-};
+DeviceProfile read_device(base::MapReader& map) {
+  DeviceProfile d;
+  d.name = map.text("name").value_or("");
+  d.vendor_name = map.text("vendor_name").value_or(d.name);
+  d.memory = map.bytes("memory").value_or(base::Bytes(0));
+  d.reserved = map.bytes("reserved").value_or(base::Bytes(0));
+  // NVIDIA, cuBLAS documentation, cublasSetWorkspace(): 32 MiB on Hopper and Blackwell, 4 MiB elsewhere.
+  d.product_workspace = map.bytes("product_workspace").value_or(base::Bytes(4.0 * 1024 * 1024));
+  d.memory_bandwidth = map.bandwidth("memory_bandwidth").value_or(base::BytesPerSecond(0));
+  d.multiprocessors = static_cast<int>(map.integer("multiprocessors", 1, 100'000).value_or(1));
+  d.launch_overhead = map.seconds("launch_overhead").value_or(base::Seconds(0));
+  d.kernel_floor = map.seconds("kernel_floor").value_or(base::Seconds(0));
+  d.overlap_slowdown = map.number("overlap_slowdown", 1, 100).value_or(1);
+  d.peak = read_map(map, map.required("peak"), "peak", read_peaks);
+  d.ceiling = read_map(map, map.optional("ceiling"), "ceiling", read_peaks);
+  const auto shares = [&](const char* key, double least, double most) {
+    return read_map(map, map.optional(key), key, [&](base::MapReader& m) { return read_shares(m, least, most); });
+  };
+  d.sustained = shares("sustained", 0.05, 1);
+  d.sustained_spread = shares("sustained_spread", 0, 0.1);
+  d.sustained_assumed = map.boolean("sustained_assumed").value_or(false);
+  d.power = map.power("power").value_or(base::Watts(0));
+  d.split_accumulation = map.number("split_accumulation", 1, 10).value_or(1);
+  d.transposes_fp8 = map.boolean("transposes_fp8").value_or(false);
+  d.vector_peak = read_map(map, map.required("vector_peak"), "vector_peak", read_peaks);
+  if (const auto* efficiency = map.required("efficiency")) read_efficiencies(*efficiency, d, map.sink());
+  if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, map.sink());
+  for (const char* key : {"name", "memory", "memory_bandwidth", "multiprocessors"}) map.require(key);
+  if (d.reserved > d.memory) map.complain("reserved", "more than the device's memory");
+  return d;
+}
 
 // That of bf16 serves precisions without one of their own.
 std::optional<double> share_of(const std::map<Precision, double>& shares, Precision p) {
@@ -195,7 +177,11 @@ std::optional<double> share_of(const std::map<Precision, double>& shares, Precis
 
 DeviceProfile load_device_profile(const base::Yaml& document) {
   base::Diagnostics sink;
-  auto profile = ProfileReader(sink).read(document);
+  base::MapReader map(document, "", sink);
+  map.format();
+  DeviceProfile profile = read_map(map, map.required("device"), "device", read_device);
+  if (const auto* device = document.find("device")) complete_peaks(*device, profile, sink);
+  map.finish();
   sink.throw_if_any();
   profile.measured =
       MeasuredTable(profile.fitted.table, [&](const pcg::Kernel& k, Precision p) { return kernel_time(profile, k, p).time.value(); });

@@ -19,199 +19,174 @@ constexpr double kThousandth = 1e-3;                             // corrections 
 constexpr std::size_t kMostNodes = 20'000;                       // of a grid that is read: those that ship have below 500
 constexpr std::array kAxisNames = {"rows", "columns", "inner"};  // of a product; of an attention: batch, keys, head dimension
 
-class FittedReader {
- public:
-  explicit FittedReader(base::Diagnostics& sink) : sink_(sink) {}
-
-  Fitted read(const base::Yaml& node) {
-    base::MapReader map(node, "device.fitted", sink_);
-    Fitted f;
-    each(map, "products", [&](base::MapReader& item) { read_product(item, f); });
-    each(map, "attentions", [&](base::MapReader& item) { read_attention(item, f); });
-    each(map, "rates", [&](base::MapReader& item) { read_rate(item, f); });
-    read_table(map, f);
-    map.finish();
-    return f;
+// Numbers between blanks; anything else ends the list, so that the count does not fit.
+std::vector<double> numbers(std::string_view text) {
+  std::vector<double> values;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (true) {
+    while (at != end && *at == ' ') ++at;
+    double value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || !std::isfinite(value)) return values;
+    values.push_back(value);
+    at = next;
   }
+}
 
- private:
-  template <class F>
-  void each(base::MapReader& map, const char* key, F read_item) {
-    const base::Yaml* list = map.optional(key);
-    if (list == nullptr || list->is_null()) return;
-    if (!list->is_sequence()) return map.complain(key, "expected a list");
-    for (std::size_t i = 0; i < list->items.size(); ++i) {
-      base::MapReader item(list->items[i], fmt::format("{}[{}]", map.path_of(key), i), sink_);
-      read_item(item);
-      item.finish();
+// Calls read(reader of an item, fitted) for every item of a list.
+void read_each(base::MapReader& map, const char* key, Fitted& f, void (*read)(base::MapReader&, Fitted&)) {
+  const base::Yaml* list = map.optional(key);
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_sequence()) return map.complain(key, "expected a list");
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    base::MapReader item(list->items[i], fmt::format("{}[{}]", map.path_of(key), i), map.sink());
+    read(item, f);
+    item.finish();
+  }
+}
+
+std::optional<MeasuredKernel> measured_kernel(std::string_view line) {
+  const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const auto kind = find_kind(line.substr(0, first));
+  const auto precision = find_precision(line.substr(first + 1, second - first - 1));
+  const std::vector<double> v = numbers(line.substr(second));
+  if (!kind || !precision || v.size() != 7 || !(v[6] > 0)) return std::nullopt;
+  if (std::ranges::any_of(v, [](double x) { return x < 0 || x > 1e18; })) return std::nullopt;
+  const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+  const bool product = *kind == pcg::KernelKind::matmul || *kind == pcg::KernelKind::convolution || pcg::is_attention(*kind);
+  return MeasuredKernel{*precision,
+                        {.kind = *kind,
+                         .flops = base::Flops(v[4]),
+                         .bytes = base::Bytes(v[5]),
+                         .batch = whole(v[0]),
+                         .m = whole(v[1]),
+                         .n = whole(v[2]),
+                         .k = whole(v[3]),
+                         .tensor_cores = product},
+                        v[6]};
+}
+
+// Lines "KIND PRECISION batch m n k flops bytes seconds".
+void read_measured(base::MapReader& map, Fitted& f) {
+  const base::Yaml* list = map.optional("table");
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_sequence()) return map.complain("table", "expected a list of lines");
+  for (const base::Yaml& line : list->items) {
+    if (auto kernel = measured_kernel(line.scalar)) f.table.push_back(*kernel);
+    else
+      map.sink().add(line.mark, map.path_of("table"), fmt::format("\"{}\" is no measured kernel", line.scalar),
+                     "write KIND PRECISION batch m n k flops bytes seconds");
+  }
+}
+
+std::optional<pcg::KernelKind> read_kind(base::MapReader& map) {
+  const auto name = map.text("kind");
+  map.require("kind");
+  if (!name) return std::nullopt;
+  const auto kind = find_kind(*name);
+  if (!kind) map.complain("kind", fmt::format("\"{}\" is no kind of kernel", *name));
+  return kind;
+}
+
+std::optional<pcg::Precision> read_precision(base::MapReader& map) {
+  const auto name = map.text("precision");
+  map.require("precision");
+  const auto precision = name ? find_precision(*name) : std::nullopt;
+  if (name && !precision) map.complain("precision", fmt::format("\"{}\" is no precision", *name));
+  return precision;
+}
+
+Provenance read_provenance(base::MapReader& map) {
+  Provenance p;
+  p.source = map.text("source").value_or("");
+  map.require("source");
+  p.command = map.text("command").value_or("");
+  p.device = map.text("measured_on").value_or("");
+  p.borrowed = map.boolean("borrowed").value_or(false);
+  p.rows = static_cast<int>(map.integer("rows", 0, 1'000'000'000).value_or(0));
+  p.error = map.number("error", 0).value_or(0);
+  p.held_out_rows = static_cast<int>(map.integer("held_out_rows", 0, 1'000'000'000).value_or(0));
+  p.held_out_error = map.number("held_out_error", 0).value_or(0);
+  p.held_out_p90 = map.number("held_out_p90", 0).value_or(0);
+  return p;
+}
+
+// Values that the key `parameters` does not give stay as they are.
+template <class Names, class Values>
+Values read_parameters(base::MapReader& map, const Names& names, Values values) {
+  const base::Yaml* node = map.required("parameters");
+  if (node == nullptr) return values;
+  base::MapReader parameters(*node, map.path_of("parameters"), map.sink());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string key(names[i]);
+    values[i] = parameters.number(key, 1e-18, 1e6).value_or(values[i]);
+    parameters.require(key);
+  }
+  parameters.finish();
+  return values;
+}
+
+void read_values(base::MapReader& map, LogGrid& g) {
+  const base::Yaml* list = map.optional("thousandths");
+  if (list == nullptr) return;
+  if (!list->is_sequence()) return map.complain("thousandths", "expected a list of lines");
+  for (const base::Yaml& line : list->items)
+    for (const double v : numbers(line.scalar)) g.values.push_back(v * kThousandth);
+  if (g.values.size() == g.nodes() && g.nodes() <= kMostNodes) return;
+  map.complain("thousandths", fmt::format("{} numbers, but the axes have {} nodes", g.values.size(), g.nodes()));
+  g.values.clear();
+}
+
+LogGrid read_grid(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+  base::MapReader map(node, path, sink);
+  LogGrid g;
+  for (std::size_t a = 0; a < 3; ++a) {
+    g.axes[a] = numbers(map.text(kAxisNames[a]).value_or(""));
+    map.require(kAxisNames[a]);
+    if (g.axes[a].size() < 2 || !std::ranges::is_sorted(g.axes[a], std::less_equal<>{})) {
+      map.complain(kAxisNames[a], "expected two or more logarithms in ascending order");
+      g.axes[a] = {0, 1};
     }
   }
+  read_values(map, g);
+  map.finish();
+  return g;
+}
 
-  // Lines "KIND PRECISION batch m n k flops bytes seconds".
-  void read_table(base::MapReader& map, Fitted& f) {
-    const base::Yaml* list = map.optional("table");
-    if (list == nullptr || list->is_null()) return;
-    if (!list->is_sequence()) return map.complain("table", "expected a list of lines");
-    for (const base::Yaml& line : list->items) {
-      if (auto kernel = measured_kernel(line.scalar)) {
-        f.table.push_back(*kernel);
-      } else {
-        sink_.add(line.mark, map.path_of("table"), fmt::format("\"{}\" is no measured kernel", line.scalar),
-                  "write KIND PRECISION batch m n k flops bytes seconds");
-      }
-    }
-  }
-  static std::optional<MeasuredKernel> measured_kernel(std::string_view line) {
-    const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-    const auto kind = find_kind(line.substr(0, first));
-    const auto precision = find_precision(line.substr(first + 1, second - first - 1));
-    const std::vector<double> v = numbers(line.substr(second));
-    if (!kind || !precision || v.size() != 7 || !(v[6] > 0)) return std::nullopt;
-    if (std::ranges::any_of(v, [](double x) { return x < 0 || x > 1e18; })) return std::nullopt;
-    const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
-    const bool product = *kind == pcg::KernelKind::matmul || *kind == pcg::KernelKind::convolution || pcg::is_attention(*kind);
-    return MeasuredKernel{*precision,
-                          {.kind = *kind,
-                           .flops = base::Flops(v[4]),
-                           .bytes = base::Bytes(v[5]),
-                           .batch = whole(v[0]),
-                           .m = whole(v[1]),
-                           .n = whole(v[2]),
-                           .k = whole(v[3]),
-                           .tensor_cores = product},
-                          v[6]};
-  }
+void read_product(base::MapReader& map, Fitted& f) {
+  const auto kind = read_kind(map);
+  const auto p = read_precision(map);
+  FittedProduct product;
+  product.provenance = read_provenance(map);
+  product.model = product_model(read_parameters(map, product_parameter_names(), to_array(product.model)));
+  if (const auto* correction = map.required("correction"))
+    product.correction = read_grid(*correction, map.path_of("correction"), map.sink());
+  if (kind && p) f.products[{*kind, *p}] = std::move(product);
+}
 
-  void read_product(base::MapReader& map, Fitted& f) {
-    const auto kind = read_kind(map);
-    const auto p = read_precision(map);
-    FittedProduct product;
-    product.provenance = read_provenance(map);
-    if (const auto* parameters = map.required("parameters"))
-      product.model =
-          product_model(read_parameters(*parameters, map.path_of("parameters"), product_parameter_names(), to_array(product.model)));
-    if (const auto* correction = map.required("correction")) product.correction = read_grid(*correction, map.path_of("correction"));
-    if (kind && p) f.products[{*kind, *p}] = std::move(product);
-  }
+void read_attention(base::MapReader& map, Fitted& f) {
+  const auto kind = read_kind(map);
+  if (kind && !pcg::is_attention(*kind)) map.complain("kind", fmt::format("\"{}\" is not attention", pcg::to_text(*kind)));
+  const auto p = read_precision(map);
+  FittedAttention attention;
+  attention.provenance = read_provenance(map);
+  attention.model = attention_model(read_parameters(map, attention_parameter_names(), to_array(attention.model)));
+  if (kind && p) f.attentions[{*kind, *p}] = std::move(attention);
+}
 
-  void read_attention(base::MapReader& map, Fitted& f) {
-    const auto kind = read_kind(map);
-    if (kind && !pcg::is_attention(*kind)) map.complain("kind", fmt::format("\"{}\" is not attention", pcg::to_text(*kind)));
-    const auto p = read_precision(map);
-    FittedAttention attention;
-    attention.provenance = read_provenance(map);
-    if (const auto* parameters = map.required("parameters"))
-      attention.model =
-          attention_model(read_parameters(*parameters, map.path_of("parameters"), attention_parameter_names(), to_array(attention.model)));
-    if (kind && p) f.attentions[{*kind, *p}] = std::move(attention);
-  }
-
-  void read_rate(base::MapReader& map, Fitted& f) {
-    const auto kind = read_kind(map);
-    FittedRate rate;
-    rate.provenance = read_provenance(map);
-    rate.traffic.max = map.number("max", 1e-6, 1).value_or(1);
-    rate.traffic.half = map.bytes("half").value_or(base::Bytes(0)).value();
-    rate.smallest = map.bytes("smallest").value_or(base::Bytes(0));
-    rate.largest = map.bytes("largest").value_or(base::Bytes(0));
-    for (const char* key : {"max", "half", "smallest", "largest"}) map.require(key);
-    if (kind) f.rates[*kind] = std::move(rate);
-  }
-
-  std::optional<pcg::KernelKind> read_kind(base::MapReader& map) {
-    const auto name = map.text("kind");
-    map.require("kind");
-    if (!name) return std::nullopt;
-    const auto kind = find_kind(*name);
-    if (!kind) map.complain("kind", fmt::format("\"{}\" is no kind of kernel", *name));
-    return kind;
-  }
-
-  std::optional<pcg::Precision> read_precision(base::MapReader& map) {
-    const auto name = map.text("precision");
-    map.require("precision");
-    const auto precision = name ? find_precision(*name) : std::nullopt;
-    if (name && !precision) map.complain("precision", fmt::format("\"{}\" is no precision", *name));
-    return precision;
-  }
-
-  Provenance read_provenance(base::MapReader& map) {
-    Provenance p;
-    p.source = map.text("source").value_or("");
-    map.require("source");
-    p.command = map.text("command").value_or("");
-    p.device = map.text("measured_on").value_or("");
-    p.borrowed = map.boolean("borrowed").value_or(false);
-    p.rows = static_cast<int>(map.integer("rows", 0, 1'000'000'000).value_or(0));
-    p.error = map.number("error", 0).value_or(0);
-    p.held_out_rows = static_cast<int>(map.integer("held_out_rows", 0, 1'000'000'000).value_or(0));
-    p.held_out_error = map.number("held_out_error", 0).value_or(0);
-    p.held_out_p90 = map.number("held_out_p90", 0).value_or(0);
-    return p;
-  }
-
-  template <class Names, class Values>
-  Values read_parameters(const base::Yaml& node, const std::string& path, const Names& names, Values values) {
-    base::MapReader map(node, path, sink_);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string key(names[i]);
-      values[i] = map.number(key, 1e-18, 1e6).value_or(values[i]);
-      map.require(key);
-    }
-    map.finish();
-    return values;
-  }
-
-  LogGrid read_grid(const base::Yaml& node, const std::string& path) {
-    base::MapReader map(node, path, sink_);
-    LogGrid g;
-    for (std::size_t a = 0; a < 3; ++a) {
-      g.axes[a] = read_numbers(map, kAxisNames[a]);
-      if (g.axes[a].size() < 2 || !std::ranges::is_sorted(g.axes[a], std::less_equal<>{})) {
-        map.complain(kAxisNames[a], "expected two or more logarithms in ascending order");
-        g.axes[a] = {0, 1};
-      }
-    }
-    read_values(map, g);
-    map.finish();
-    return g;
-  }
-
-  void read_values(base::MapReader& map, LogGrid& g) {
-    const base::Yaml* list = map.optional("thousandths");
-    if (list == nullptr) return;
-    if (!list->is_sequence()) return map.complain("thousandths", "expected a list of lines");
-    for (const base::Yaml& line : list->items)
-      for (const double v : numbers(line.scalar)) g.values.push_back(v * kThousandth);
-    if (g.values.size() == g.nodes() && g.nodes() <= kMostNodes) return;
-    map.complain("thousandths", fmt::format("{} numbers, but the axes have {} nodes", g.values.size(), g.nodes()));
-    g.values.clear();
-  }
-
-  std::vector<double> read_numbers(base::MapReader& map, const char* key) {
-    const auto text = map.text(key);
-    map.require(key);
-    return text ? numbers(*text) : std::vector<double>{};
-  }
-
-  // Numbers apart by blanks; what is none ends the list, and the count will not fit.
-  static std::vector<double> numbers(std::string_view text) {
-    std::vector<double> values;
-    const char* at = text.data();
-    const char* end = at + text.size();
-    while (true) {
-      while (at != end && *at == ' ') ++at;
-      double value = 0;
-      const auto [next, error] = std::from_chars(at, end, value);
-      if (error != std::errc{} || !std::isfinite(value)) return values;
-      values.push_back(value);
-      at = next;
-    }
-  }
-
-  base::Diagnostics& sink_;
-};
+void read_fitted_rate(base::MapReader& map, Fitted& f) {
+  const auto kind = read_kind(map);
+  FittedRate rate;
+  rate.provenance = read_provenance(map);
+  rate.traffic.max = map.number("max", 1e-6, 1).value_or(1);
+  rate.traffic.half = map.bytes("half").value_or(base::Bytes(0)).value();
+  rate.smallest = map.bytes("smallest").value_or(base::Bytes(0));
+  rate.largest = map.bytes("largest").value_or(base::Bytes(0));
+  for (const char* key : {"max", "half", "smallest", "largest"}) map.require(key);
+  if (kind) f.rates[*kind] = std::move(rate);
+}
 
 std::string provenance_text(const Provenance& p) {
   std::string text = fmt::format("        source: \"{}\"\n", p.source);
@@ -256,7 +231,16 @@ std::string rate_text(pcg::KernelKind kind, const FittedRate& r) {
 
 }  // namespace
 
-Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) { return FittedReader(sink).read(node); }
+Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) {
+  base::MapReader map(node, "device.fitted", sink);
+  Fitted f;
+  read_each(map, "products", f, read_product);
+  read_each(map, "attentions", f, read_attention);
+  read_each(map, "rates", f, read_fitted_rate);
+  read_measured(map, f);
+  map.finish();
+  return f;
+}
 
 std::string to_text(const Fitted& f) {
   std::string text = "  fitted:\n";
