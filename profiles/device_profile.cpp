@@ -96,9 +96,9 @@ Efficiency strided_share(const DeviceProfile& d) {
   return share;
 }
 
-// What kernels of scans reach of the bandwidth where a profile does not say: the Triton kernels of state-spaces/mamba on H100, 128 heads
-// of 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what pointwise
-// kernels take at 0.787 of it.
+// The share of the bandwidth that kernels of scans reach where a profile does not say: the Triton kernels of state-spaces/mamba on H100,
+// 128 heads of 64 numbers, states of 128, chunks of 256, 8192 positions: 649 us (vllm-project/vllm, pull request 27299), without what
+// pointwise kernels take at 0.787 of it.
 constexpr double kScanTraffic = 0.33, kScanGradientTraffic = 0.095;
 
 // `other` serves the kinds that are not named.

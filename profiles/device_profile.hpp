@@ -29,14 +29,14 @@ struct DeviceProfile {
   // The best rate at which any product was measured: how far one precision gets against another, where one of them has no table of
   // kernels. Absent: in proportion to the peaks.
   std::map<pcg::Precision, base::FlopsPerSecond> ceiling;
-  // Share of its benchmark rate that a product keeps over a long run, as the clock gives way to what the chip draws. Of bf16, it serves
-  // precisions without one of their own. Empty: nobody knows.
+  // Share of its benchmark rate that a product keeps over a long run, as the clock gives way to what the chip draws. That of bf16 serves
+  // precisions without one of their own. Empty: not known.
   std::map<pcg::Precision, double> sustained;
   // Standard deviation of that share among GPUs of the type, as part of it: their clocks give way to different degrees, and a training goes
   // at the pace of the slowest. Of bf16, it serves precisions without one of their own. Empty: 0.
   std::map<pcg::Precision, double> sustained_spread;
   bool sustained_assumed = false;  // no training on the device was measured: its shares are those of others
-  // What the board may draw as it is sold; 0: the profile does not say.
+  // The power that the board may draw as it is sold; 0: the profile does not say.
   base::Watts power;
   // The part of its clock that tensor cores keep under a limit below that (limited); 1: none.
   double clock = 1;
@@ -63,7 +63,7 @@ struct DeviceProfile {
 // Returns the share of its benchmark rate that a product of this precision keeps in training, or nullopt: the profile has none.
 [[nodiscard]] std::optional<double> sustained_share(const DeviceProfile& d, pcg::Precision p);
 
-// Returns the part of its type's share that the slowest of so many GPUs keeps, as is expected of normal deviations:
+// Returns the part of its type's share that the slowest of `gpus` GPUs keeps, as is expected of normal deviations:
 // 1 - spread x q((n - 3/8) / (n + 1/4)), q the quantile of the normal distribution (Blom, Statistical Estimates and Transformed
 // Beta-Variables, 1958). 1 for one GPU. Requires: gpus >= 1.
 [[nodiscard]] double slowest_of(const DeviceProfile& d, pcg::Precision p, int gpus);

@@ -190,7 +190,7 @@ BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwis
   return b;
 }
 
-// What a compiler does to a framework's kernels.
+// The effect of a compiler on a framework's kernels.
 void fuse(FrameworkProfile& f) {
   f.fused_gated_activation = true;
   f.rotation = f.rms_norm = {};

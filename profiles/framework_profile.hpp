@@ -24,7 +24,7 @@ namespace profiles {
 enum class HostBasis { assumed, partly, fitted };
 [[nodiscard]] const std::vector<std::string>& host_basis_names();
 
-// Host time besides the device profile's launch_overhead.
+// Host time in addition to the device profile's launch_overhead.
 struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
   base::Seconds backward_kernel;   // per kernel of a backward pass (autograd engine)
@@ -75,7 +75,7 @@ struct FallbackSoftmax {
   bool operator==(const FallbackSoftmax&) const = default;
 };
 
-// Numbers that each pass of unfused attention reads and writes per score besides its softmax, where scaling, mask and the product with the
+// Numbers that each pass of unfused attention reads and writes per score outside its softmax, where scaling, mask and the product with the
 // softmax's output are kernels of their own. Masked: of either pass, where attention is causal.
 struct UnfusedScores {
   double forward = 0, backward = 0, masked = 0;
@@ -94,20 +94,20 @@ struct UnitCopies {
 struct OverlappedBucket {
   double parameters = 0, per_replica = 0;  // both 0: the framework says nothing of its own
   [[nodiscard]] bool empty() const { return parameters == 0 && per_replica == 0; }
-  // Parameters of a bucket that so many replicas share; more are in it where the last tensor goes over. Requires: !empty().
+  // Parameters of a bucket that `replicas` replicas share; more are in it where the last tensor goes over. Requires: !empty().
   [[nodiscard]] double parameters_among(std::size_t replicas) const {
     return std::max(parameters, per_replica * static_cast<double>(replicas));
   }
   bool operator==(const OverlappedBucket&) const = default;
 };
 
-// What training holds in memory besides the tensors of its plan.
+// Memory of a training beyond the tensors of its plan.
 struct MemoryBehaviour {
-  // Of a cross entropy of half-precision logits, per logit: kept from the forward to the backward pass, and there for a moment in the
+  // A cross entropy of half-precision logits, per logit: saved for the backward pass, and temporaries of the
   // backward pass, the gradient of the logits among it.
   base::Bytes loss_kept{4}, loss_temporaries{2};
   base::Bytes adam_temporaries;  // of each parameter that Adam updates, there only while it does
-  // Of ZeRO-3 in half precision the shards are weights and gradients of 4 bytes, the latter from when the backward pass makes them until
+  // In ZeRO-3 in half precision the shards are weights and gradients of 4 bytes, the latter from when the backward pass makes them until
   // the update; else weights and gradients are half precision, there throughout, beside a master copy.
   bool fp32_shards = false;
   bool gradient_placeholders = false;  // where the product adds into the gradient buffer, autograd gets an empty tensor of each shape
@@ -130,7 +130,7 @@ struct FrameworkProfile {
   bool overlap_gradients = true;             // beside the backward pass; else after it
   OverlappedBucket overlapped_bucket;        // in place of gradient_bucket where gradients are overlapped
   bool overlap_parameters = false;           // weights updated in shards are gathered beside the next forward pass; else after the update
-  bool overlap_tensor = false;               // gathers before a product and reductions behind it run beside it, piece by piece
+  bool overlap_tensor = false;               // gathers before a product and reductions after it overlap with it, slice by slice
   bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
@@ -175,7 +175,7 @@ struct FrameworkProfile {
   bool operator==(const FrameworkProfile&) const = default;
 };
 
-// What a plan overlaps: as it says, else as the framework does. Experts: as it says; no framework merges passes unless told to.
+// Returns the overlaps of a plan: as it says, else as the framework does. Experts: as it says; no framework merges passes by default.
 struct Overlaps {
   bool gradients = false, parameters = false, tensor = false, experts = false;
   bool operator==(const Overlaps&) const = default;
@@ -194,7 +194,7 @@ struct Overlaps {
 [[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
 // Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
-// Reads such a map; problems go to `sink`, `path` says where it stands ("training.framework").
+// Reads such a map; problems go to `sink`, `path` is its place ("training.framework").
 [[nodiscard]] FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink);
 
 }  // namespace profiles

@@ -34,7 +34,7 @@ KernelTime roofline(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision
   return {base::Seconds(std::max({compute_s(d, k, p), traffic_s, d.kernel_floor.value()})), Basis::defaults};
 }
 
-// Precisions whose fits serve `p`, the best first: fp16 and bf16 run on the same units at the same rate, so one stands in for the other
+// Precisions whose fits serve `p`, the best first: fp16 and bf16 run on the same units at the same rate, so one replaces the other
 // where a table has only one, and either for low precision.
 std::span<const pcg::Precision> stand_ins(pcg::Precision p) {
   using enum pcg::Precision;
@@ -44,7 +44,7 @@ std::span<const pcg::Precision> stand_ins(pcg::Precision p) {
   return p == fp16 ? std::span<const pcg::Precision>(kOtherHalf) : std::span<const pcg::Precision>();
 }
 
-// The fit of a kind and precision among `fits`, or what stands in for it; end() where nothing does.
+// The fit of a kind and precision among `fits`, or its substitute; end() where nothing does.
 template <class Fits>
 typename Fits::const_iterator fit_for(const Fits& fits, pcg::KernelKind kind, pcg::Precision p) {
   auto at = fits.find({kind, p});
@@ -53,7 +53,7 @@ typename Fits::const_iterator fit_for(const Fits& fits, pcg::KernelKind kind, pc
   return at;
 }
 
-// Of the backward pass of attention, by products, the forward pass tells as much.
+// A fit of the forward pass of attention, by products, serves the backward pass as well.
 const FittedProduct* product_of(const Fitted& f, pcg::KernelKind kind, pcg::Precision p) {
   auto at = fit_for(f.products, kind, p);
   if (at == f.products.end() && kind == pcg::KernelKind::attention_gradient) at = fit_for(f.products, pcg::KernelKind::attention, p);
@@ -67,7 +67,7 @@ std::optional<double> ceiling_of(const DeviceProfile& d, pcg::Precision p) {
   return at == d.ceiling.end() ? std::nullopt : std::optional(at->second.value());
 }
 
-// The peak at which the fit of bf16 tells times of `p`.
+// The peak at which the fit of bf16 gives times of `p`.
 double peak_for_fit_of_bf16(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const auto own = ceiling_of(d, p), half = ceiling_of(d, pcg::Precision::bf16);
   return own && half ? peak_of(d, k, pcg::Precision::bf16) * *own / *half : peak_of(d, k, p);
@@ -92,7 +92,7 @@ KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg
   return {base::Seconds(std::max(seconds, least)), basis_of(f.provenance, is_own && f.correction.covers(at))};
 }
 
-// Attention in low precision for which nothing was measured takes the time of what stands in for it.
+// Attention in low precision for which nothing was measured takes the time of its substitute.
 std::optional<KernelTime> fitted_attention_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p) {
   const auto at = fit_for(d.fitted.attentions, k.kind, p);
   if (at == d.fitted.attentions.end()) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// How long a kernel takes on a device, and what the time rests on.
+// The time of a kernel on a device, and the basis of that time.
 
 #include "base/units.hpp"
 #include "pcg/operators/tensor.hpp"
@@ -30,7 +30,7 @@ struct KernelTime {
 // for), else vector_peak. fp16 and bf16 run on the same units and take each other's fit. Only a measured time, or an efficiency above 1,
 // may be faster than the peak.
 // Requires: no unsupported(d, p). Throws: base::InternalError otherwise.
-// Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction besides.
+// Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction in addition.
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 
 // The kernel can use tensor cores, and they serve the precision. Requires: no unsupported(d, p).

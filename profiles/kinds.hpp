@@ -47,7 +47,7 @@ enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, 
 enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise, forwarded, bulk_forwarded };
 inline constexpr std::array kCollectiveKinds = {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
                                                 CollectiveKind::all_to_all, CollectiveKind::broadcast,  CollectiveKind::send};
-// Those that do a collective: all but `automatic`, which stands for the quickest of them.
+// All but `automatic`, which means the quickest of them.
 inline constexpr std::array kAlgorithms = {Algorithm::ring,     Algorithm::tree,      Algorithm::hierarchical,  Algorithm::in_switch,
                                            Algorithm::pairwise, Algorithm::forwarded, Algorithm::bulk_forwarded};
 [[nodiscard]] std::string_view to_text(CollectiveKind k);

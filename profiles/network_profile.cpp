@@ -108,7 +108,7 @@ std::string_view to_text(Protocol p) {
   return kNames[static_cast<std::size_t>(p)];
 }
 
-// No entry and an unknown link type both give nullptr; knows() tells them apart.
+// No entry and an unknown link type both give nullptr; knows() separates them.
 const NetworkHop* NetworkProfile::find(std::string_view link_type, Algorithm a, Protocol p) const {
   const auto type = links.find(link_type);
   if (type == links.end()) return nullptr;

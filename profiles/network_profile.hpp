@@ -26,7 +26,7 @@ struct NetworkHop {
   base::Seconds latency;  // of one message over the link, beyond the wires' own
   double efficiency = 1;  // share of the link's bandwidth, above 0
   std::string source;     // where the numbers are from
-  // Of bulk_forwarded: what its kernels take on a rank at the least, however quick the wires are, for each row and rank that the row may
+  // bulk_forwarded alone: the least time of its kernels on a rank, however quick the wires are, for each row and rank that the row may
   // be sent to, and for each row that is read to be summed up.
   base::Seconds sent_row, summed_row;
 };
@@ -46,7 +46,7 @@ struct NetworkProfile {
   std::map<CollectiveKind, NetworkCall> calls;
 
   // Returns the cost of a link type for an algorithm, or nullptr: the link type is unknown (see `knows`), or the library does not use it.
-  // What is not there for bulk_forwarded is as for forwarded.
+  // Entries that bulk_forwarded lacks are those of forwarded.
   [[nodiscard]] const NetworkHop* find(std::string_view link_type, Algorithm a, Protocol p) const;
   [[nodiscard]] bool knows(std::string_view link_type) const { return links.contains(link_type); }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Profiles that no program has in it: files that a cluster names where it could name one that ships. A profile is asked for by its name
-// wherever a kernel or a collective is priced; the name of such a one is the whole path of its file.
+// Profiles that do not ship: files that a cluster names where it could name a shipped one. A profile is asked for by its name; the name of
+// such a one is the whole path of its file.
 
 #include <filesystem>
 #include <map>
@@ -15,7 +15,7 @@ namespace profiles {
 // Whether a name is a file's: names of profiles that ship have no "/".
 [[nodiscard]] inline bool is_file(std::string_view name) { return name.find('/') != std::string_view::npos; }
 
-// Return how people are told of a device or network profile: a name as it is, of a file "a100-sxm-80gb (ours.yaml)". Throw:
+// Return the title of a device or network profile for people: a name as it is, of a file "a100-sxm-80gb (ours.yaml)". Throw:
 // base::InputError with every problem of the file.
 [[nodiscard]] std::string device_title(const std::string& name);
 [[nodiscard]] std::string network_title(const std::string& name);

@@ -23,7 +23,7 @@ using base::Seconds;
 constexpr double kProbeBytes = 1e9;
 using Groups = std::span<const std::vector<DeviceId>>;
 
-// What a collective's time depends on besides its size: for every group its devices' places in their domains, nodes renumbered in the
+// The key of a collective's time, its size apart: for every group its devices' places in their domains, nodes renumbered in the
 // order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not), or,
 // where a network is not alike everywhere, which node it is.
 std::vector<double> pattern_of(CollectiveKind kind, const Forwarding& forwarding, Groups groups, const topology::Cluster& cluster) {
@@ -79,7 +79,7 @@ struct Oracle::State {
 
   const topology::Cluster& cluster;
   SimulationConfig config;
-  // Above so many flows the bound by the busiest links stands in for the engine, so that a question stays quick (an all-to-all of n
+  // Above this number of flows the bound by the busiest links replaces the engine, so that a question stays quick (an all-to-all of n
   // ranks has n (n - 1)).
   std::size_t most_flows;
   std::map<std::tuple<std::string, double, topology::DeviceSpeed>, profiles::DeviceProfile>
@@ -127,7 +127,7 @@ struct Oracle::State {
     return line;
   }
 
-  // What may be the quickest at some size: an algorithm or several, and protocols where a network profile has them.
+  // The candidates for the quickest at some size: an algorithm or several, and protocols where a network profile has them.
   [[nodiscard]] std::vector<CollectiveChoice> choices(std::span<const Algorithm> algorithms) const {
     const CollectiveConfig& c = config.collectives;
     std::vector<CollectiveChoice> all;
@@ -151,17 +151,17 @@ struct Oracle::State {
     return plan_all(kind, forwarding, groups, choices(automatic_algorithms(planner.profile())));
   }
 
-  // What is behind another in latency and in bandwidth by estimate is not run.
+  // A candidate that another dominates in latency and in bandwidth by estimate is not run.
   [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, const Forwarding& forwarding, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
     for (std::vector<Collective>& plans : plan_all(kind, forwarding, groups)) {
       if (plans.empty()) continue;
       const CostLine line = estimate(plans);
-      const auto is_behind = [](const CostLine& x, const CostLine& y) {
+      const auto is_dominated = [](const CostLine& x, const CostLine& y) {
         return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte;
       };
-      if (std::ranges::any_of(candidates, [&](const auto& c) { return is_behind(line, c.second); })) continue;
-      std::erase_if(candidates, [&](const auto& c) { return is_behind(c.second, line); });
+      if (std::ranges::any_of(candidates, [&](const auto& c) { return is_dominated(line, c.second); })) continue;
+      std::erase_if(candidates, [&](const auto& c) { return is_dominated(c.second, line); });
       candidates.emplace_back(std::move(plans), line);
     }
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));

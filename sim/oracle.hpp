@@ -1,7 +1,7 @@
 #pragma once
-// What planners ask: seconds of a kernel, of a collective, of a whole plan, and bytes of memory. Planners rank with the first kinds and
-// confirm their best few with the last. Answers are remembered: collectives per (kind, algorithm, group pattern), affine in bytes.
-// Deterministic; not for several threads at once, as SimGrid is not.
+// The oracle that planners ask: seconds of a kernel, of a collective, of a whole plan, and bytes of memory. Planners rank with the first
+// kinds and confirm their best few with the last. Answers are remembered: collectives per (kind, algorithm, group pattern), affine in
+// bytes. Deterministic; not for several threads at once, as SimGrid is not.
 
 #include <memory>
 #include <span>
@@ -57,7 +57,7 @@ class Oracle {
 
   [[nodiscard]] SimulationResult plan(const pcg::Plan& p) const;
   [[nodiscard]] MemoryUse memory(const pcg::Plan& p) const;  // without simulating
-  // Of every device that the plan uses, ascending.
+  // The memory of every device that the plan uses, ascending.
   [[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& p) const;
 
  private:

@@ -50,7 +50,7 @@ std::string names_of(const std::set<pcg::KernelKind>& kinds) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Which kernels' times nothing measured stands behind, and what share of all kernels' time that is.
+// The kernels whose times are based on no measurement, and their share of all kernels' time.
 void note_kernels(const Program& program, SimulationResult& r) {
   base::Seconds all;
   for (const base::Seconds s : r.compute_by_basis) all += s;
@@ -67,7 +67,7 @@ void note_kernels(const Program& program, SimulationResult& r) {
              r);
 }
 
-// What the forecast rests on besides kernels: one line each, where there is something to rest on.
+// The profiles on which the forecast is based: one line each.
 void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
   if (r.bytes.total.value() > 0) r.notes.push_back(network_note(cluster.network_profile(), r.bytes));
   profiles::HostCosts none;
@@ -95,7 +95,7 @@ void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
 
 void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   if (!plan.memory.fp8_activation_inputs) return;
-  const auto kept = [&](std::uint32_t n) { return keeps_activation_input(plan, flow, n); };
+  const auto kept = [&](std::uint32_t n) { return saves_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
     add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads",
              r);
@@ -103,14 +103,14 @@ void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
 
 // How slow: profiles/tables/h200, products.csv and misaligned_products.csv.
 void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
-  const std::optional<MisalignedProducts> odd = misaligned_products(plan, flow);
-  if (!odd || odd->share < kWorthNoting) return;
+  const std::optional<MisalignedProducts> misaligned = misaligned_products(plan, flow);
+  if (!misaligned || misaligned->share < kWorthNoting) return;
   add_note(
       NoteKind::caution,
       fmt::format(
           "{:.0f} % of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}), which tensor cores multiply "
           "slowly: an H200 takes 2 to 6 times as long, which is not in the forecast; a padded size avoids it",
-          100 * odd->share, odd->multiple, odd->layer, odd->numbers),
+          100 * misaligned->share, misaligned->multiple, misaligned->layer, misaligned->numbers),
       r);
 }
 
@@ -194,7 +194,7 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
     const Iteration tried = iteration_of(r, few);
     const std::optional<int> period = period_of(accounts_of(r, tried), few, rhythm);
     if (!period) continue;
-    // What is left out is whole periods. An iteration that is up to two periods shorter repeats itself, too (period_of).
+    // Only whole periods are left out. An iteration that is up to two periods shorter repeats itself, too (period_of).
     const int last = few - (*period - (all - few) % *period) % *period, first = last - *period;
     const Iteration shorter = last == few ? Iteration{} : iteration_of(r, last);
     const Accounts at_last = accounts_of(r, last == few ? tried : shorter);
@@ -205,8 +205,8 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
   return std::nullopt;
 }
 
-// One iteration of a schedule that runs on: what one more adds to so many that the pipeline is full. An iteration has as many micro-batches
-// as stages or more, so that the first one fills it; the third is the first that waits for an update.
+// One iteration of a schedule that runs on: the difference that one more makes once the pipeline is full. An iteration has as many
+// micro-batches as stages or more, so that the first one fills it; the third is the first that waits for an update.
 Answer one_of_many(const Ready& r) {
   constexpr int kFilled = 4;
   const int each = r.plan.micro_batches;

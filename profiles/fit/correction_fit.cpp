@@ -154,7 +154,7 @@ double error_on(const LogGrid& g, std::span<const Point> points) {
   return sum;
 }
 
-// The weight of curvature with the least error on thirds of the rows that are kept aside in turn; nullopt when no grid pays.
+// The weight of curvature with the least error on thirds of the rows that are held out one after another; nullopt when no grid pays.
 std::optional<double> best_smoothness(const LogGrid& shape, std::span<const Point> points) {
   std::optional<double> best;
   double least = 0;

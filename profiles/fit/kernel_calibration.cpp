@@ -117,7 +117,7 @@ std::string devices_of(const std::string& own, const Rows& rows) {
   return names == std::set<std::string>{own} ? "" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Chips are told apart by how many multiprocessors they have.
+// The number of multiprocessors identifies a chip.
 bool is_borrowed(const profiles::DeviceProfile& d, const Group& g) {
   return std::ranges::any_of(g.used, [&](const auto* m) { return device_of(d, m->device).multiprocessors != d.multiprocessors; });
 }

@@ -14,7 +14,7 @@ namespace fit {
 struct CalibrationConfig {
   std::vector<std::string> devices;    // whose rows count; empty: the profile's own. A sister's rows are fitted with the sister's peaks
   std::vector<pcg::KernelKind> kinds;  // empty: all that there are rows of
-  std::string command;                 // stands beside the numbers
+  std::string command;                 // written beside the numbers
   bool keep_table = false;             // the rows themselves go into the profile, those kept aside too
 };
 
@@ -58,7 +58,7 @@ struct KernelCalibration {
 // Whether a row belongs to it follows from what was measured, not from the table that holds the row or its place there, so the same
 // question is never on both sides.
 
-// Returns whether a kernel's shape is kept aside. A rate (a kind whose time follows from its bytes) is told apart by its bytes, a product
+// Returns whether a kernel's shape is kept aside. A rate (a kind whose time follows from its bytes) is identified by its bytes, a product
 // by its sizes, attention by both; each by its precision too.
 [[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);
 // Returns whether a collective of this kind, number of GPUs and half octave of bytes is kept aside.

@@ -51,8 +51,8 @@ struct RateRow {
 // Fits the smooth correction of a product model: least squares on a grid over the logarithms of sizes, weighted again and again against
 // outliers, with curvature punished.
 
-// Returns a grid with nodes two to twenty doublings apart, the fewer rows the farther, over the range of the rows, as smooth as rows kept
-// aside in turn show to pay, and such that doubling one size of a product takes hardly less time. The grid has no values where there are
+// Returns a grid with nodes two to twenty doublings apart, the fewer rows the farther, over the range of the rows, as smooth as pays on
+// held-out rows, and such that doubling one size of a product takes hardly less time. The grid has no values where there are
 // too few rows, and where no correction is better on rows kept aside. Requires: rows are not empty.
 [[nodiscard]] profiles::LogGrid fit_correction(pcg::KernelKind kind, const profiles::ProductModel& model, std::span<const ProductRow> rows);
 

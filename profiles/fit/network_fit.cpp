@@ -31,7 +31,7 @@ constexpr double kLeastLatency = 1e-9;  // seconds: the logarithm of a latency n
 constexpr double kMoved = 0.01;         // by less no row has moved a number: it is still what it was before the fit
 
 // The shapes of one collective among one group, and the rows that did it.
-struct Question {
+struct RowGroup {
   std::vector<sim::CollectiveShape> shapes;
   std::vector<std::size_t> rows;
 };
@@ -80,26 +80,26 @@ class Predictor {
       if (is_new)
         if (topology::Cluster c = cluster_of(m.cluster, m.nodes); c.network_profile() == profile.name) at->second = std::move(c);
       if (!at->second) continue;
-      const auto [question, is_new_question] = known.try_emplace(Key{m.cluster, m.nodes, m.gpus, m.kind}, questions_.size());
-      if (is_new_question) {
+      const auto [number, is_new_group] = known.try_emplace(Key{m.cluster, m.nodes, m.gpus, m.kind}, groups_.size());
+      if (is_new_group) {
         const std::vector<topology::DeviceId> group = group_of(m, *at->second);
-        questions_.push_back(
+        groups_.push_back(
             {group.empty() ? std::vector<sim::CollectiveShape>{}
                            : sim::collective_shapes(m.kind, group, *at->second, profile.relays ? sim::Relays::by_gpus : sim::Relays::none),
              {}});
       }
-      questions_[question->second].rows.push_back(i);
+      groups_[number->second].rows.push_back(i);
     }
-    std::erase_if(questions_, [](const Question& q) { return q.shapes.empty(); });
+    std::erase_if(groups_, [](const RowGroup& g) { return g.shapes.empty(); });
   }
 
-  [[nodiscard]] bool empty() const { return questions_.empty(); }
+  [[nodiscard]] bool empty() const { return groups_.empty(); }
 
   // In the order of questions; `see(row, choice)`.
   void predict(const NetworkProfile& profile, const std::function<void(std::size_t, const Choice&)>& see) const {
-    for (const Question& q : questions_) {
-      const std::vector<Line> lines = lines_of(q, profile);
-      for (const std::size_t row : q.rows) {
+    for (const RowGroup& g : groups_) {
+      const std::vector<Line> lines = lines_of(g, profile);
+      for (const std::size_t row : g.rows) {
         Choice best;
         best.seconds = 1e300;
         for (const Line& l : lines)
@@ -113,14 +113,14 @@ class Predictor {
   }
 
  private:
-  static std::vector<Line> lines_of(const Question& q, const NetworkProfile& profile) {
+  static std::vector<Line> lines_of(const RowGroup& g, const NetworkProfile& profile) {
     std::vector<Line> lines;
-    for (const sim::CollectiveShape& s : q.shapes)
+    for (const sim::CollectiveShape& s : g.shapes)
       for (const Protocol p : profiles::kProtocols)
         if (const std::optional<sim::CollectiveCost> cost = sim::cost_of(s, profile, p))
           lines.push_back({cost->latency_sum.value(), cost->transfer.value(), {0, s.algorithm, p, &s}});
     if (lines.empty())
-      for (const sim::CollectiveShape& s : q.shapes) {
+      for (const sim::CollectiveShape& s : g.shapes) {
         const sim::CollectiveCost wires = sim::cost_of_wires(s);
         lines.push_back({wires.latency_sum.value(), wires.transfer.value(), {0, s.algorithm, Protocol::simple, &s}});
       }
@@ -128,7 +128,7 @@ class Predictor {
   }
 
   std::span<const CollectiveMeasurement> rows_;
-  std::vector<Question> questions_;
+  std::vector<RowGroup> groups_;
 };
 
 // The numbers of a profile, without bounds: logarithms of latencies, logits of shares.
@@ -269,7 +269,7 @@ std::vector<NetworkResidual> residuals_of(const NetworkProfile& profile, const P
   return out;
 }
 
-// Rounds to what the rows can tell, and says beside each number what it rests on; what no row used is as it was.
+// Rounds to what the rows identify, and says beside each number what it is based on; numbers that no row used stay.
 void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Predictor& predictor,
                    std::span<const CollectiveMeasurement> rows) {
   std::map<std::tuple<std::string, Algorithm, Protocol>, int> hops;

@@ -40,8 +40,8 @@ bool is_comment(const std::string& line) {
   return first == std::string::npos || line[first] == '#';
 }
 
-// From the blanks before a # on, which begins a comment unless it stands in quotes.
-std::string comment_behind(const std::string& line) {
+// From the blanks before a # on, which begins a comment unless it is in quotes.
+std::string comment_after(const std::string& line) {
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (quote != 0) quote = line[i] == quote ? '\0' : quote;
@@ -61,7 +61,7 @@ std::map<std::size_t, Comments> comments_of(const Lines& lines, std::string& at_
   std::string above;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (is_comment(lines[i])) above += lines[i] + "\n";
-    else comments[i] = {std::exchange(above, {}), comment_behind(lines[i])};
+    else comments[i] = {std::exchange(above, {}), comment_after(lines[i])};
   }
   at_end = above;
   return comments;
@@ -78,7 +78,7 @@ std::string with_fitted(const std::string& before, const profiles::NetworkProfil
   std::vector<Comments> placed(lines.size());
   for (const auto& [key, line] : keys_of(written))
     if (const auto old = old_keys.find(key); old != old_keys.end()) {
-      // The first key of an old line takes its comments: keys in braces stand behind the one that has them.
+      // The first key of an old line takes its comments: keys in braces come after the one that has them.
       Comments taken = std::exchange(comments[old->second], {});
       placed[line].above += taken.above;
       if (placed[line].behind.empty()) placed[line].behind = taken.behind;

@@ -26,7 +26,7 @@ ProductModel model_of(std::span<const double> found) {
   return profiles::product_model(values);
 }
 
-// Every so many rows, so that there are at most kMostRows: rows come in order of their sizes.
+// Rows at equal distances, at most kMostRows of them: rows come in order of their sizes.
 std::vector<ProductRow> thinned(std::span<const ProductRow> rows) {
   const std::size_t every = (rows.size() + kMostRows - 1) / kMostRows;
   std::vector<ProductRow> some;
@@ -49,7 +49,7 @@ LogFound search_from(const ProductModel& start, std::span<const ProductRow> rows
 
 ProductModel fit_product_model(std::span<const ProductRow> rows) {
   const std::vector<ProductRow> some = thinned(rows);
-  // Two ways in which small tiles may lose, since the cost has a valley for each.
+  // Two reasons why small tiles may lose, since the cost has a valley for each.
   LogFound best = search_from(ProductModel{}, some);
   const LogFound other = search_from(ProductModel{.half_ratio = 40, .tail = 0.95, .overlap = 2.5}, some);
   if (other.cost < best.cost) best = other;

@@ -24,7 +24,7 @@ class CommentedYaml {
   // section in braces is written out, a key a line.
   void set(const std::string& section, const std::string& name, const std::string& value, const std::vector<std::string>& comments);
   // Puts ROOT.KEY at the end, `comment` above it; `block` is its text with the key, two blanks deep. What the key held before goes, its
-  // comment too. Requires: no other key stands behind it.
+  // comment too. Requires: no other key comes after it.
   void put_last(const std::string& key, const std::string& comment, const std::string& block);
 
  private:

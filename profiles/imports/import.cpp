@@ -108,7 +108,7 @@ ImportedTrace import_trace(const std::filesystem::path& file) {
   if (looks_like_chakra(head)) return read_chakra(bytes);
   const std::string hint(kKnown);
   if (is_text(head) && text.find("_perf") != std::string_view::npos) {
-    // A long preamble (NCCL_DEBUG=INFO) may stand before the table.
+    // A long preamble (NCCL_DEBUG=INFO) may come before the table.
     const std::string whole = bytes.rest(kLongestTable);
     if (looks_like_nccl_tests(whole)) return read_nccl_tests(whole, bytes.name());
   }

@@ -115,8 +115,8 @@ void add_collectives(const ImportedTrace& t, const MeasurementNames& names, meas
         fmt::format("{} of {} collectives have no known kind, size or group and give no row", unknown, t.collectives.size()));
   if (!into.collectives.empty() && names.cluster.empty())
     into.notes.emplace_back("no file says which cluster it was: name a preset with --cluster");
-  const bool nodes_told = std::ranges::all_of(rows, [](const auto& row) { return std::get<1>(row.first) > 0; });
-  if (!nodes_told) into.notes.emplace_back("traces do not say over how many nodes a group spans: rows give 1");
+  const bool nodes_known = std::ranges::all_of(rows, [](const auto& row) { return std::get<1>(row.first) > 0; });
+  if (!nodes_known) into.notes.emplace_back("traces do not say over how many nodes a group spans: rows give 1");
 }
 
 }  // namespace

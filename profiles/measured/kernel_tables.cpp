@@ -208,7 +208,7 @@ void read_neusight_traffic(const CsvTable& t, Measurements& into) {
   });
 }
 
-// NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 unless told not to.
+// NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 by default.
 void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
   c.each("Device", [&](const CsvRow& row, const std::string& device) {

@@ -17,7 +17,7 @@ namespace {
 
 using base::Yaml;
 
-constexpr std::size_t kMostProblems = 40;              // more of them tell nothing new
+constexpr std::size_t kMostProblems = 40;              // more of them add nothing
 constexpr std::int64_t kMost = std::int64_t{1} << 40;  // of a size: products of two stay within 2^80, sums far within a double
 constexpr int kMostDegree = 1 << 24;                   // of GPUs: sixteen million, far beyond any cluster
 
@@ -53,7 +53,7 @@ const std::vector<std::string> kOptional = {"chunks",
 const std::vector<std::string> kShardings = {"none", "zero1", "zero2", "zero3"};
 const std::vector<std::string> kAttentions = {"flash", "unfused"};
 const std::vector<std::string> kFp8Recipes = {"delayed", "current", "blockwise"};
-// What a setting's path begins with.
+// The first words of a setting's path.
 const std::vector<std::string> kSections = {"model", "cluster", "training", "plan"};
 
 std::vector<std::string> known_columns() {
@@ -161,7 +161,7 @@ Yaml read_transformer(Row& row) {
   return t;
 }
 
-// The paths of a setting, and what each of them is to be. The cell stands on one line of the table, whose mark its values get.
+// The paths of a setting, and what each of them is to be. The cell is on one line of the table, whose mark its values get.
 std::vector<Point::Setting> read_settings(Row& row) {
   std::vector<Point::Setting> settings;
   if (!row.has("settings")) return settings;
@@ -210,7 +210,7 @@ Point read_point(Row row) {
   p.settings = read_settings(row);
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
   if (row.has("measured_reserved_bytes")) p.measured_reserved = base::Bytes(row.positive("measured_reserved_bytes"));
-  // A row may tell of memory alone.
+  // A row may have memory alone.
   if (row.has("measured_s") || (!p.measured_peak && !p.measured_reserved)) p.measured = base::Seconds(row.positive("measured_s"));
   return p;
 }
@@ -273,7 +273,7 @@ Yaml framework_of(const Point& p) {
   return Map(p.mark).set("name", p.framework).take();
 }
 
-// A scenario's path of a setting's: `model.` reaches into the transformer, but for what stands beside any model, `plan.` into the options
+// A scenario's path of a setting's: `model.` reaches into the transformer, but for keys of any model, `plan.` into the options
 // of the only entry.
 std::string path_in_scenario(const std::string& setting, const Yaml& scenario, const Point& p) {
   const std::size_t dot = setting.find('.');
@@ -284,7 +284,7 @@ std::string path_in_scenario(const std::string& setting, const Yaml& scenario, c
   return setting;
 }
 
-// What a key may hold is checked where the scenario is read. A cluster and a framework take paths as they stand, beside what they start
+// Values of keys are checked where the scenario is read. A cluster and a framework take paths as they are, beside what they start
 // from.
 Yaml with_settings(Yaml scenario, const Point& p) {
   static constexpr std::string_view kCluster = "cluster.", kFramework = "training.framework.";

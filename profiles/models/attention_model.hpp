@@ -13,13 +13,13 @@ namespace profiles {
 // All above 0.
 struct AttentionModel {
   double peak_share = 0.7;  // of the tensor cores' peak
-  double fixed_keys = 400;  // of each query: beginning and end of its block take as long as so many keys
-  double score_dims = 30;   // of each score: its exponential and scaling take as long as so many dims of the products
+  double fixed_keys = 400;  // of each query: beginning and end of its block as a number of keys that take as long
+  double score_dims = 30;   // of each score: its exponential and scaling as a number of dims of the products that take as long
   double launch_s = 5e-6;   // of each kernel
 };
 inline constexpr int kAttentionParameters = 4;
 using AttentionParameters = std::array<double, kAttentionParameters>;
-// Names as they stand in profiles/devices, and values, both in the order of the members.
+// Names as in profiles/devices, and values, both in the order of the members.
 [[nodiscard]] const std::array<std::string_view, kAttentionParameters>& attention_parameter_names();
 [[nodiscard]] AttentionParameters to_array(const AttentionModel& m);
 [[nodiscard]] AttentionModel attention_model(const AttentionParameters& values);

@@ -21,7 +21,7 @@ struct Tile {
 // Shapes that CUTLASS and cuBLAS instantiate, for tensor cores and for vector units alike; the largest come first.
 constexpr std::array kTiles = {Tile{256, 128}, Tile{128, 256}, Tile{128, 128}, Tile{128, 64}, Tile{64, 128}, Tile{64, 64},
                                Tile{32, 64},   Tile{64, 32},   Tile{32, 32},   Tile{16, 64},  Tile{64, 16}};
-// Of the largest tile, to whose rate all others are scaled.
+// The ratio of the largest tile, to whose rate all others are scaled.
 constexpr double kLeastLoad = kTiles[0].load;
 
 struct Split {

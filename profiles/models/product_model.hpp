@@ -78,7 +78,7 @@ struct ProductModel {
 };
 inline constexpr int kProductParameters = 11;
 using ProductParameters = std::array<double, kProductParameters>;
-// Names as they stand in profiles/devices, and values, both in the order of the members.
+// Names as in profiles/devices, and values, both in the order of the members.
 [[nodiscard]] const std::array<std::string_view, kProductParameters>& product_parameter_names();
 [[nodiscard]] ProductParameters to_array(const ProductModel& p);
 [[nodiscard]] ProductModel product_model(const ProductParameters& values);

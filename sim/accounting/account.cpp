@@ -12,7 +12,7 @@ profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
   return sums;
 }
 
-// A name that one of them has not stands for no time.
+// A name that one of them lacks has no time there.
 template <class Name>
 std::map<Name, base::Seconds> each_of(std::map<Name, base::Seconds> at, std::map<Name, base::Seconds> next, auto of) {
   for (const auto& [name, seconds] : at) next.try_emplace(name);

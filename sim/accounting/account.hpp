@@ -28,11 +28,11 @@ using PathTimes = std::map<OnPath, base::Seconds>;
 // Cost: that of critical_tasks, and O(entries of blocks and their parts).
 [[nodiscard]] PathTimes critical_path(const Accounts& a, const Predecessors& predecessors);
 
-// The path of an iteration that takes `all`, by sums over the paths of two simulated ones. Where those do not take the same way, some sum
-// may be below no time: then the parts are those of one that was simulated, in proportion.
+// The path of an iteration that takes `all`, by sums over the paths of two simulated ones. Where those run through different tasks, some
+// sum may be below no time: then the parts are those of one that was simulated, in proportion.
 [[nodiscard]] PathTimes path_of_sums(PathTimes sums, const PathTimes& simulated, base::Seconds all);
 
-// Returns: the longest parts, the longest first; those behind them are one part for each kind, "other".
+// Returns: the longest parts, the longest first; those after them are one part for each kind, "other".
 [[nodiscard]] std::vector<PathPart> longest_parts(const PathTimes& path);
 
 struct Account {
@@ -46,10 +46,10 @@ struct Account {
 
 [[nodiscard]] Account account_of(const Accounts& a);
 
-// What one account has more than another.
+// Returns the second account less the first.
 [[nodiscard]] Account difference(const Account& at, const Account& next);
 
-// Two accounts that differ by a period, continued by so many periods more.
+// Two accounts that differ by a period, continued by `periods` periods more.
 [[nodiscard]] Account continued(const Account& at, const Account& next, double periods);
 
 // Returns: Breakdown as sim/results/simulation_result.hpp defines it; its parts add up to the makespan.

@@ -1,5 +1,5 @@
 #pragma once
-// One simulated iteration with all that it was made of: what the accounts of this folder look at.
+// One simulated iteration with all that it was made of: the input of the accounts of this folder.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ void for_each_task(const Accounts& a, Visit visit) {
 
 class Predecessors {
  public:
-  // What the accounts refer to outlives the object. Cost: O(tasks + their streams).
+  // The accounts, and what they refer to, outlive the object. Cost: O(tasks + their streams).
   explicit Predecessors(const Accounts& a);
 
   // The instance of a block that a task is of. Cost: O(log instances).

@@ -30,8 +30,8 @@ LinkTypes types_of(const Accounts& a) {
   return types;
 }
 
-// What one phase of a class of transfers puts on the links of each type, and when, as the time after the transfer's begin: `delay_s` and so
-// many times what is left of the transfer besides delays.
+// The bytes that one phase of a class of transfers puts on the links of each type, and when, as the time after the transfer's begin:
+// `delay_s` and a multiple of the transfer's time without delays.
 struct PhaseLoad {
   double begin_delay_s = 0, begin_share = 0, end_share = 0;
   std::vector<std::pair<std::uint32_t, double>> bytes;  // by type
@@ -183,7 +183,7 @@ std::vector<LinkUse> link_use(const Accounts& a, const Account& whole, const Pla
     if (of_type.count == 0) continue;
     of_type.type = types.names[type];
     of_type.busy = of_type.carried / (of_type.bandwidth * whole.iteration_time);
-    // What is played again is a copy but for rounding: the whole is known exactly.
+    // A repeat is a copy but for rounding: the whole is known exactly.
     const double seen = std::accumulate(over[type].begin(), over[type].end(), 0.0);
     for (double& u : over[type]) u *= seen > 0 ? of_type.busy * kUseIntervals / seen : 0;
     level(over[type]);

@@ -17,7 +17,7 @@ namespace sim {
 
 // A whole iteration as stretches of one that was simulated with fewer micro-batches: some are played again and again.
 
-// The stretch of `length` seconds from `at` on is followed by so many further copies of itself.
+// The stretch of `length` seconds from `at` on is followed by `copies` further copies of itself.
 struct Repeat {
   double at = 0, length = 0, copies = 0;
 };
@@ -40,10 +40,10 @@ struct Moment {
 
 // How an iteration's micro-batches may repeat themselves.
 struct Rhythm {
-  int unit = 1;   // a period is a multiple of so many
-  int depth = 1;  // so many are under way in a pipeline at most
+  int unit = 1;   // a period is a multiple of it
+  int depth = 1;  // micro-batches that are under way in a pipeline at most
   int most = 1;   // the longest period that is looked for
-  // So many show whether an iteration repeats itself after a period: `depth` to begin, to compare and to end.
+  // Micro-batches that show whether an iteration repeats itself after a period: `depth` to begin, to compare and to end.
   [[nodiscard]] int needed(int period) const { return 3 * depth + 2 * period; }
 };
 // A pipeline of p ranks has circuits of up to p micro-batches, from a rank forward to another and back: the slowest makes the period.
@@ -52,12 +52,12 @@ struct Rhythm {
 
 // Returns: the shortest period after which `depth` micro-batches and a period, the last before the end, repeat themselves: in all forward
 // passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none
-// that so many micro-batches show. Then iterations of up to two periods fewer do the same and end in the same way: what they compare is as
+// that these micro-batches show. Then iterations of up to two periods fewer do the same and end in the same way: what they compare is as
 // long. Requires: the iteration was unrolled for `micro_batches`. Cost: O(tasks) for each period that is tried.
 [[nodiscard]] std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm);
 
-// Where an iteration of `micro_batches`, for which period_of() has found a period, would have so many further copies of it: one stretch, or
-// one of forward and one of backward passes where the schedule runs these apart. Cost: O(instances).
+// Where an iteration of `micro_batches`, for which period_of() has found a period, would have `copies` further copies of it: one stretch,
+// or one of forward and one of backward passes where the schedule runs these apart. Cost: O(instances).
 [[nodiscard]] std::vector<Repeat> repeats_of(const Accounts& a, int micro_batches, int period, const Rhythm& rhythm, double copies);
 
 }  // namespace sim

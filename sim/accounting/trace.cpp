@@ -66,7 +66,7 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& 
                      when.end - when.begin, base::Bytes(0)});
 }
 
-// One span for every device class that takes part; of a message the ends are told apart, where they are not of one class.
+// One span for every device class that takes part; a message's ends have a span each, where they are not of one class.
 void add_spans(const Accounts& a, const BlockInstance& instance, const TransferRun& moved, Interval when, Spans& out) {
   const TransferClass& t = a.folded.transfers[moved.transfer];
   base::Bytes bytes;

@@ -19,7 +19,7 @@ constexpr double kLeastOfFirst = 0.25;
 constexpr int kMostEnds = 12;
 // So much quicker relayed cycles must be.
 constexpr double kRelayGain = 1.01;
-// What earlier channels leave of a link, at least: where all are full, the least loaded is still preferred.
+// The least share that earlier channels leave of a link: where all are full, the least loaded is still preferred.
 constexpr double kLeastLeft = 0.05;
 
 std::vector<DeviceId> pick(const std::vector<DeviceId>& members, const std::vector<int>& order) {

@@ -33,7 +33,7 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels);
 
 // Returns: phases with their flows and chains, without costs; nullopt where the algorithm does not do this kind of collective, or not in
-// this group. `channels`: at most so many.
+// this group. `channels`: at most this number.
 
 // All kinds but all-to-all and send.
 [[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);

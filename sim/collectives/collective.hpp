@@ -45,11 +45,11 @@ using profiles::Algorithm;
 using profiles::CollectiveKind;
 using profiles::kAlgorithms;
 
-// How members of an all-to-all pass on what comes (plan_collective.hpp). Rows are the pieces that travel whole, here tokens.
+// How members of an all-to-all forward what comes (plan_collective.hpp). Rows are units that travel whole, here tokens.
 struct Forwarding {
   double copies = 0;  // of what comes to a domain, within it; 0: nothing is passed on
   bool bulk = false;  // by bulk copies of rows (Algorithm::bulk_forwarded), or by loads and stores (Algorithm::forwarded)
-  // Of bulk copies, per byte of S: rows that a rank sends, once for each rank of the domain that may want them, or reads to sum them up.
+  // Bulk copies, per byte of S: rows that a rank sends, once for each rank of the domain that may want them, or reads to sum them up.
   double rows = 0;
   bool sums = false;  // on the way back
   auto operator<=>(const Forwarding&) const = default;
@@ -66,7 +66,7 @@ struct CollectiveFlow {
   [[nodiscard]] base::Bytes on_wire() const { return bytes * wire_factor; }
 };
 
-// Part of a chain of messages that wait for each other: so many over routes of one class.
+// Part of a chain of messages that wait for each other: `count` messages over routes of one class.
 struct Hops {
   RouteClassId route_class;
   double count = 0;

@@ -30,7 +30,7 @@ bool knows_any(const CollectiveShape& s, const NetworkProfile& profile) {
   return false;
 }
 
-// Of a message over routes of one class.
+// The cost of a message over routes of one class.
 struct MessageCost {
   base::Seconds latency;
   double wire_factor = 1;

@@ -31,7 +31,7 @@ class ForwardedStep {
 
 }  // namespace
 
-// One message from each rank to its like in every other domain, and from each to every other one of its own domain: all pieces are on their
+// One message from each rank to its like in every other domain, and from each to every other one of its own domain: all slices are on their
 // way at once, so both steps share a phase. Where domains have unequally many members, each gets its share of the bytes.
 std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r) {
   const double copies = r.forwarding.copies;

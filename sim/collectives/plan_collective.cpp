@@ -53,7 +53,7 @@ class GroupPlans {
   GroupPlans(const GroupPlans&) = delete;
   GroupPlans& operator=(const GroupPlans&) = delete;
 
-  // What is asked for; where the library does not do that here, what it does; where it does nothing here, by the wires alone.
+  // The algorithm that is asked for; where the library does not have it here, its own; where it has none here, by the wires alone.
   [[nodiscard]] Pick pick(const CollectiveChoice& asked) {
     Pick best;
     const auto attempt = [&](std::span<const Algorithm> algorithms, const NetworkProfile* with, std::optional<Protocol> protocol) {
@@ -160,7 +160,7 @@ Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::
   return with_costs(std::move(pick.candidate->plan), pick, config_.base_latency);
 }
 
-// What the config itself asks for may fall back.
+// An algorithm that the config asks for may fall back.
 bool CollectivePlanner::applies(const CollectiveChoice& choice, const CollectiveChoice& made) const {
   return (choice.algorithm == config_.algorithm || made.algorithm == choice.algorithm) &&
          (choice.protocol == config_.protocol || made.protocol == choice.protocol);

@@ -31,10 +31,10 @@ struct CollectiveConfig {
 //   tree all-reduce, one rank per node, n >= 4, 2 ceil(log2 n) alpha + 2 S/b (pipelined, double binary; a chain within a node); all-to-all
 //   alpha + (n-1)/n S/b; send alpha + S/b.
 // With a network profile (docs/architecture.md, "Collectives") each hop has the library's latency on top and each call its own; links are
-// filled to a share; only algorithms that the profile has for the link types at hand are used, each with the protocols that it has there.
-// Of all of them the quickest is taken, as a tuned library would. On link types that the profile does not know: as without one.
-// Rings: one for each NIC that is a member's own (sim/channels/channels.hpp), with equal shares, and within a node as many as the wires
-// have room for; at most kMostChannels.
+// filled to a share; only algorithms that the profile has for the link types of the group are used, each with the protocols that it has
+// there. The quickest of all is taken, as a tuned library would. On link types that the profile does not know: as without one. Rings: one
+// for each NIC that is a member's own (sim/channels/channels.hpp), with equal shares, and within a node as many as the wires have room for;
+// at most kMostChannels.
 //
 // Returns: no phases for a group of one.
 // Requires: `group` has distinct devices in rank order (send: {from, to}; broadcast: root first); bytes >= 0.

@@ -1,6 +1,6 @@
 #pragma once
-// What a simulation derives from a plan once: who reads whose tensors and where they lie, and who adds up gradients with whom. It does not
-// depend on the plan's recomputation or ZeRO stage.
+// Facts that a simulation derives from a plan once: who reads whose tensors and where they lie, and who adds up gradients with whom. It
+// does not depend on the plan's recomputation or ZeRO stage.
 
 #include <compare>
 #include <cstdint>
@@ -35,7 +35,7 @@ class Synchronisation {
  public:
   // Cost: O(weights), and O(shards) for each that is laid out otherwise than all before it.
   Synchronisation(const pcg::Plan& plan, const FlowGraph& flow);
-  // Of the weight that input `input` of `node` reads. Requires: it reads one.
+  // Returns the groups of the weight that input `input` of `node` reads. Requires: it reads one.
   [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
   // Over how many devices ZeRO shards the state of that weight.
   [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }
@@ -43,9 +43,9 @@ class Synchronisation {
   [[nodiscard]] std::size_t held_by(std::uint32_t node, std::uint32_t input) const {
     return shared_by(node, input) * pattern(of(node, input).replicas).group_size();
   }
-  // The pattern of what nobody adds up with anyone.
+  // The pattern of gradients that no two devices add up.
   [[nodiscard]] SyncPatternId none() const { return none_; }
-  // Whether the holders of all weights are as many groups as the plan says; where they do not divide into so many, they are one.
+  // Whether the holders of all weights are as many groups as the plan says; where they do not divide, they are one group.
   [[nodiscard]] bool divides() const { return divides_; }
   [[nodiscard]] const SyncPattern& pattern(SyncPatternId id) const { return patterns_[id.value]; }
 
@@ -67,7 +67,7 @@ struct Dataflow {
 
 // Who holds the gradients of the whole model between them: what sums over all gradients, as their norm, goes over these groups.
 
-// Returns: the devices of each copy of the synchronised gradients; nobody where a device has them all. `zero` as in pcg::Plan: from stage 1
+// Returns: the devices of each copy of the synchronised gradients; none where a device has them all. `zero` as in pcg::Plan: from stage 1
 // on all devices share out one copy, or each group of hybrid sharding its own; else devices at like places of the groups that add up
 // gradients share one. The weights that fewest hold say how many copies there are: where experts are shared out among replicas, these are
 // one copy. Cost: O(weights + stages x devices).

@@ -48,7 +48,7 @@ bool routes_tokens(const pcg::Operator& op) {
 
 }  // namespace
 
-bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
+bool saves_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
   const pcg::PcgNode& n = plan.pcg.nodes()[node];
   if (is_activation_of_input(n)) return true;
   const auto* binary = std::get_if<pcg::Binary>(n.operation());

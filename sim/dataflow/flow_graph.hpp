@@ -29,7 +29,7 @@ struct FlowGraph {
 [[nodiscard]] FlowGraph flow_graph(const pcg::Plan& plan);
 
 // The node is an activation function that needs what it read for its backward pass, or the product of a gated unit with one.
-[[nodiscard]] bool keeps_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+[[nodiscard]] bool saves_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 // Whether gradients are made of weights that a node reads: not all are frozen.
 [[nodiscard]] bool trains_weights(const FlowGraph& flow, std::uint32_t node);
 
@@ -50,8 +50,8 @@ struct FlowGraph {
 // docs/features/low_precision_training/performance_considerations, "sequence parallelism"; casts of parts need one scale for all of them,
 // whose reduction of a number is left out of account).
 
-// What input `reader.input` of a product reads is made in shards by an operator of the same stage, and gathered for such products alone.
-// What experts read is dispatched in bf16.
+// The tensor that input `reader.input` of a product reads is made in shards by an operator of the same stage, and gathered for such
+// products alone. Tokens for experts are dispatched in bf16.
 [[nodiscard]] bool is_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, Use reader);
 // The gradient of a product's output comes as shards from its one reader, of the same stage, and is gathered for the product.
 [[nodiscard]] bool is_gradient_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t product);

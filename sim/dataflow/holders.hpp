@@ -26,7 +26,7 @@ struct Box {
   [[nodiscard]] bool contains(const Box& other) const;
 };
 
-// Of two boxes of one tensor. An empty one where they have nothing in common.
+// Returns the common box of two boxes of one tensor; an empty one where they have nothing in common.
 [[nodiscard]] Box intersect(const Box& a, const Box& b);
 // The volume of what they have in common.
 [[nodiscard]] double overlap(const Box& a, const Box& b);

@@ -1,5 +1,5 @@
 #pragma once
-// What moves inside an operator that is cut along a loop of Cut::internal: gathers before its kernels, reductions, halos, and the hops of
+// Movements inside an operator that is cut along a loop of Cut::internal: gathers before its kernels, reductions, halos, and the hops of
 // rings beside its kernels.
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace sim {
 struct InternalMovements {
   struct Side {
     std::vector<Movement> before, after;  // the kernels of the pass
-    // A ring in place of a gather (pcg::KeyExchange): each point of a line sends a block to the next, so many times. Forward: of keys and
+    // A ring in place of a gather (pcg::KeyExchange): each point of a line sends a block to the next, `hops` times. Forward: of keys and
     // values. Backward: the same again, and as often blocks of their gradients.
     Movement hop;
     std::size_t hops = 0;

@@ -20,7 +20,7 @@ Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, Sha
     l.devices[static_cast<std::size_t>(shard)] = points[p];
     ++laid;
   }
-  // Every shard has its device: else a movement would wait for data that nobody holds.
+  // Every shard has its device: else a movement would wait for data that no device holds.
   BASE_CHECK(l.devices.size() == laid, "{} shards for {} points of {}", l.devices.size(), laid, pcg::to_text(l.shape));
   return l;
 }
@@ -47,7 +47,7 @@ NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
   return l;
 }
 
-// Of some of what the layouts of a node follow from: equal for nodes that are laid out alike.
+// A hash of some facts from which the layouts of a node follow: equal for nodes that are laid out alike.
 std::uint64_t layout_hash(const pcg::Plan& plan, std::size_t node) {
   const pcg::MachineView& view = plan.mapping[node];
   base::Hash h(0);

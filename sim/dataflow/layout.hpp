@@ -29,7 +29,7 @@ class PlanLayouts {
   // Cost: O(nodes), and O(points) for each node that differs from all before it.
   explicit PlanLayouts(const pcg::Plan& plan);
 
-  // Of a node of the plan's PCG; empty for sources and parallel operators.
+  // Returns the layouts of a node of the plan's PCG; empty for sources and parallel operators.
   [[nodiscard]] const NodeLayouts& operator[](std::size_t node) const { return distinct_[number_[node]]; }
   // Nodes of one number have their layouts in common. Numbers index `distinct`.
   [[nodiscard]] std::uint32_t number(std::size_t node) const { return number_[node]; }

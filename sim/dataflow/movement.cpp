@@ -55,7 +55,7 @@ const Box* wanted_by(DeviceId d, const Wanted& wanted) {
 // Which parts of its block each member of a group takes when they share the sums out among them.
 using Shares = std::vector<std::vector<Box>>;
 
-// What each member wants itself; nothing where these are not equal and disjoint.
+// The block that each member wants itself; none where these are not equal and disjoint.
 Shares own_shares(const SumGroup& group, const Wanted& wanted) {
   Shares shares;
   std::set<Box> parts;
@@ -80,7 +80,7 @@ double volume_of(const Shares& shares) {
 // all-to-all among those then brings each its own.
 class SharesForOthers {
  public:
-  // What it refers to outlives the object. Cost: O(members of all groups).
+  // Its arguments outlive the object. Cost: O(members of all groups).
   SharesForOthers(const std::vector<SumGroup>& all, const Wanted& wanted, const Holders& targets) : targets_(targets) {
     for (const SumGroup& group : all) {
       is_even_ = is_even_ && group.devices.size() == all.front().devices.size();
@@ -127,7 +127,7 @@ class SharesForOthers {
 // Adds up the partial sums of one tensor.
 class Sums {
  public:
-  // What it refers to outlives the object.
+  // Its arguments outlive the object.
   Sums(const Layout& from, const Wanted& wanted, const Holders& targets)
       : groups_(groups_of_sums(from)), wanted_(wanted), targets_(targets) {}
 
@@ -180,7 +180,7 @@ bool has(const Wanted& held, DeviceId d, const Box& box) {
   return it != held.end() && std::ranges::any_of(it->second, [&](const Box& b) { return b.contains(box); });
 }
 
-// Those of ascending devices that are in a domain.
+// The devices, ascending, that are in a domain.
 std::span<const DeviceId> in_domain(std::span<const DeviceId> devices, int domain, const topology::Cluster& cluster) {
   const std::span<const DeviceId> of_domain = cluster.domain_devices(domain);
   return {std::ranges::lower_bound(devices, of_domain.front()), std::ranges::upper_bound(devices, of_domain.back())};

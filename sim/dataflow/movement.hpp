@@ -1,5 +1,5 @@
 #pragma once
-// What it takes to bring a tensor from one layout to another: rounds of transfers that run together. A chain of parallel operators is
+// The transfers from one layout of a tensor to another, in rounds that run together. A chain of parallel operators is
 // costed as a whole. Partial sums are added up first among those who hold them, by an all-reduce or a reduce-scatter; blocks wanted by
 // their holders become an all-gather or an all-to-all. Everything else goes point to point by overlap of blocks; where no holder is in a
 // node that wants equal copies, these share the message out and gather it (the local all-gather of Alpa, OSDI'22, section 6).
@@ -20,8 +20,8 @@ struct Transfer {
   CollectiveKind kind = CollectiveKind::send;
   base::Bytes bytes;
   std::vector<base::DeviceId> group;
-  // None: each member of an all-to-all sends to each other one. Else an all-to-all in two steps, piece by piece at the same time: a member
-  // sends a share of `bytes` to its like in each domain of the group, and what comes there goes on within the domain in so many copies,
+  // None: each member of an all-to-all sends to each other one. Else an all-to-all in two steps, pipelined in slices: a member
+  // sends a share of `bytes` to its like in each domain of the group, and what comes there goes on within the domain in `copies` copies,
   // which its members share out (or back: what they have for one rank is added up there and sent home).
   Forwarding forwarding = {};
   auto operator<=>(const Transfer&) const = default;

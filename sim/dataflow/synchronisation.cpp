@@ -74,7 +74,7 @@ std::vector<WeightRead> weight_reads(const pcg::Plan& plan, const FlowGraph& flo
   return held;
 }
 
-// Of each kind: the pattern of most elements. ZeRO shards over it; the few other weights are made to fit it.
+// The pattern of most elements of each kind. ZeRO shards over it; the few other weights are made to fit it.
 std::map<WeightKind, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<WeightRead>& held) {
   const auto by_value = [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); };
   std::map<std::pair<WeightKind, const SyncPattern*>, double, decltype(by_value)> elements;

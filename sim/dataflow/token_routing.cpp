@@ -37,7 +37,7 @@ std::vector<std::int64_t> by_group(std::int64_t begin, std::int64_t end, std::in
   return counts;
 }
 
-// In how many ways groups can be taken of some with so many experts: by number of groups and experts of all that are taken.
+// The number of choices of groups, by how many groups and how many experts in all are taken.
 using Ways = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
 Ways ways_of(std::span<const std::int64_t> counts) {
@@ -78,7 +78,7 @@ Transfer gather_of_tokens(const Transfer& all_to_all, const TokenRouting& routin
           all_to_all.group};
 }
 
-// Of an exchange with the bytes of tokens alone: rows with weights besides, and how many a rank handles.
+// Adds to an exchange, which has the bytes of tokens alone, the weights of rows and the number of rows that a rank handles.
 void send_rows(Transfer& t, const TokenRouting& routing, std::int64_t domains) {
   const double tokens = t.bytes / routing.token;
   const double members = static_cast<double>(t.group.size()) / static_cast<double>(domains);
@@ -88,7 +88,8 @@ void send_rows(Transfer& t, const TokenRouting& routing, std::int64_t domains) {
   t.forwarding.rows = tokens / t.bytes.value() * (t.forwarding.sums ? t.forwarding.copies : members);
 }
 
-// What HybridEP copies of a token that goes to experts or comes from them. `weighed`: with the weights of experts, or their gradients.
+// The bytes that HybridEP copies of a token that goes to experts or comes from them. `weighed`: with the weights of experts, or their
+// gradients.
 void copy_in_bulk(const pcg::Plan& plan, const pcg::TensorShape& tokens, bool weighed, TokenRouting& routing) {
   if (plan.dispatch != pcg::Dispatch::hybridep) return;
   routing.bulk = true;

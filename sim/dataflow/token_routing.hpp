@@ -25,8 +25,8 @@ struct TokenRouting {
   std::int64_t groups = 1, groups_per_token = 1;
   double map = 0;  // bytes of the map of tokens to experts, which ranks gather before they send, for each byte of tokens; 0: they do not
   bool to_experts = true;  // and not back from them
-  // HybridEP alone: it copies rows in bulk, of so many bytes of a token, and of so many for the weight of each expert of the domain that
-  // the token comes to (or their gradients, back from there), whether the token has that expert or not.
+  // HybridEP alone: it copies rows in bulk, of `token` bytes of a token, and of `weight` bytes for the weight of each expert of the domain
+  // that the token comes to (or their gradients, back from there), whether the token has that expert or not.
   bool bulk = false;
   base::Bytes token, weight;
   auto operator<=>(const TokenRouting&) const = default;

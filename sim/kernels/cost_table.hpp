@@ -1,6 +1,6 @@
 #pragma once
-// What the work of a plan's nodes costs, on every type of device that the plan uses: the one place where the simulator and the
-// planners' estimates get the times of kernels from. What moves is costed by sim/collectives.
+// The cost of the work of a plan's nodes, on every type of device that the plan uses: the one place where the simulator and the
+// planners' estimates get the times of kernels from. Movements get theirs from sim/collectives.
 
 #include <cstdint>
 #include <deque>
@@ -23,7 +23,7 @@ namespace sim {
 struct Cost {
   struct OnType {
     base::Seconds device;                       // the kernels run
-    profiles::ByBasis<base::Seconds> by_basis;  // the same by what it rests on
+    profiles::ByBasis<base::Seconds> by_basis;  // the same by its basis
     base::Seconds host;                         // the host launches them
   };
   std::uint32_t number = 0;  // dense, in the order in which the list was asked
@@ -45,7 +45,7 @@ class CostTable {
   // Host time to launch a collective or a message, per device type in use.
   [[nodiscard]] std::vector<base::Seconds> collective_launch() const;
 
-  // Of a node that computes; `node` numbers the nodes of the plan's PCG.
+  // The cost of a node that computes; `node` numbers the nodes of the plan's PCG.
   [[nodiscard]] const Cost& forward(std::uint32_t node);
   [[nodiscard]] const Cost& input_gradient(std::uint32_t node);
   [[nodiscard]] const Cost& weight_gradient(std::uint32_t node);
@@ -58,13 +58,13 @@ class CostTable {
   // The update of `parameters` parameters of one device by this optimizer, and what Muon does to matrices besides.
   [[nodiscard]] const Cost& optimizer(pcg::Optimizer by, double parameters);
   [[nodiscard]] const Cost& orthogonalisation(const Matrices& matrices);
-  // The norm of the gradients of so many parameters of one device.
+  // The norm of the gradients of `parameters` parameters of one device.
   [[nodiscard]] const Cost& gradient_norm(double parameters);
 
-  // What lies in the hosts' memory. Requires: the plan offloads something.
+  // The links to the hosts' memory. Requires: the plan offloads something.
   [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
 
-  // The kinds of the kernels costed so far, by what their times rest on.
+  // The kinds of the kernels costed so far, by the basis of their times.
   [[nodiscard]] const profiles::ByBasis<std::set<pcg::KernelKind>>& kinds() const { return kinds_; }
   // GPU generations, ascending, and the shares of their benchmark rate that products costed so far keep there by assumption.
   [[nodiscard]] const std::set<std::pair<std::string, double>>& assumed_shares() const { return assumed_shares_; }
@@ -80,7 +80,7 @@ class CostTable {
     Shape* shape = nullptr;
     std::optional<Cost> accumulation, gradient_buffer, weight_cast, weight_copy, gradient_copy;
   };
-  // What some kernels cost the host: each of them besides the device's own launch overhead, and all of them together.
+  // The host's time for some kernels: for each beyond the device's own launch overhead, and all of them together.
   struct HostTime {
     base::Seconds per_kernel, once;
     bool launches = true;  // false: a CUDA graph has them

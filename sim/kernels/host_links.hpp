@@ -1,5 +1,5 @@
 #pragma once
-// What it takes to keep tensors in the memory of the hosts: copies over the links to the nearest CPU, and what CPUs do with optimizer
+// The cost of tensors in the memory of the hosts: copies over the links to the nearest CPU, and what CPUs do with optimizer
 // states. All GPUs of a node copy at once, so each has its share of the links that they have in common; what else is on these links,
 // messages to other nodes, is left out of account. Internal to sim.
 
@@ -24,7 +24,7 @@ class HostLinks {
   // Per kind, by its slowest device.
   [[nodiscard]] std::vector<base::Seconds> to_host(base::Bytes bytes) const;
   [[nodiscard]] std::vector<base::Seconds> from_host(base::Bytes bytes) const;
-  // So many parameters of each device, whose CPU updates those of the others that are nearest to it, too.
+  // The update of `parameters` parameters of each device, whose CPU updates those of the others that are nearest to it, too.
   [[nodiscard]] std::vector<base::Seconds> update(double parameters) const;
 
  private:

@@ -42,7 +42,7 @@ std::optional<double> attention_in(const profiles::FrameworkProfile& framework, 
   return both != framework.attention.end() ? std::optional(both->second) : std::nullopt;
 }
 
-// Of products that run in turn.
+// One of products that are launched serially.
 pcg::Kernel one_of(pcg::Kernel k) {
   const auto count = static_cast<double>(k.serial_launches);
   k.batch /= k.serial_launches;

@@ -11,7 +11,7 @@
 
 namespace sim {
 
-// What a kernel runs under.
+// The conditions under which a kernel runs.
 struct Running {
   pcg::Precision precision = pcg::Precision::fp32;  // of the training
   int gpus = 1;                                     // the slowest of them sets the pace
@@ -21,7 +21,7 @@ struct Running {
 struct KernelCost {
   base::Seconds time;
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
-  // The share of its benchmark rate that a product keeps, where nobody measured it: another device's, or 1 for want of any.
+  // The share of its benchmark rate that a product keeps, where no measurement exists: another device's, or 1 for want of any.
   std::optional<double> assumed_share;
 };
 
@@ -29,8 +29,8 @@ struct KernelCost {
 //   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation; without
 //   a share as a product);
 //   for a product that is bound by its FLOPs, that time / the share that it sustains in training: what the framework's profile says of the
-//   device's generation, else what the device's profile says of the precision and of the slowest of so many GPUs, which sets the pace.
-//   With equal tokens no clock gives way, so the share is 1.
+//   device's generation, else what the device's profile says of the precision and of the slowest of the GPUs, which sets the pace.
+//   With constant tokens no clock gives way, so the share is 1.
 // Requires: no profiles::unsupported(device, running.precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,

@@ -28,7 +28,7 @@ std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::Train
 }
 
 // Reads what is stored as the precision stores reals and writes it in 1 byte, or the other way round.
-pcg::Kernel cast_kept(const pcg::TensorShape& shape, pcg::Precision precision) {
+pcg::Kernel cast_saved(const pcg::TensorShape& shape, pcg::Precision precision) {
   pcg::Kernel k;
   const auto elements = static_cast<double>(shape.elements());
   k.kind = pcg::KernelKind::elementwise;
@@ -58,7 +58,7 @@ void unfuse_experts(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, c
     if (k.kind == pcg::KernelKind::matmul) k.serial_launches = k.batch;
 }
 
-// What a framework runs as so many kernels where others have one or none, all of a pass.
+// Kernels that a framework runs where others have one or none, all of a pass.
 struct SeparateKernels {
   base::Bytes per_element;
   int kernels = 1;
@@ -68,7 +68,7 @@ struct SeparateKernels {
 SeparateKernels forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels, b.forward_strided}; }
 SeparateKernels backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
 
-// Passes over so many elements, all of them so many times.
+// `count` passes over `elements` elements.
 std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& separate, std::string_view name, std::int64_t times = 1) {
   std::vector<pcg::Kernel> kernels;
   const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {
@@ -132,7 +132,7 @@ struct SoftmaxPass {
   int fused_tensors = 0;
 };
 
-// What a framework runs in place of its own softmax of scores, where that cannot take them. The first product of either pass has samples x
+// The kernels in place of a framework's own softmax of scores, where that cannot take them. The first product of either pass has samples x
 // heads as its batch and is as long as the keys.
 void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
                const profiles::FallbackSoftmax& fallback, const SoftmaxPass& pass) {
@@ -150,7 +150,7 @@ void fall_back(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const 
   kernels.insert(kernels.erase(softmax), static_cast<std::size_t>(pass.kernels), one);
 }
 
-// What a framework runs around the softmax of scores, where it is a kernel of its own.
+// The kernels around the softmax of scores, where it is a kernel of its own.
 void unfuse_scores(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const profiles::UnfusedScores& unfused, double numbers,
                    int fused_tensors) {
   const auto* attention = std::get_if<pcg::Attention>(&shape.op);
@@ -204,7 +204,8 @@ std::int64_t blocks_of_others(const pcg::Plan& plan, std::uint32_t node) {
   return ranks - 1;
 }
 
-// What joins the results of attention for the blocks of other ranks' keys. Without `repeated_keys` those of a group of heads are one.
+// The kernels that join the results of attention over the blocks of other ranks' keys. Without `repeated_keys` a group of heads has one
+// copy of its keys.
 std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const SeparateKernels& merge, const SeparateKernels& copy) {
   if (shape.blocks_of_others == 0) return {};
   const auto& op = std::get<pcg::Attention>(shape.op);
@@ -242,7 +243,7 @@ void lower_attention(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, 
   kernels.insert(fused, casts.begin(), casts.end());
 }
 
-// What a state space layer reads is brought into the order of its samples, and what it makes out of it, in either pass.
+// Permutations of the input of a state space layer into the order of its samples, and of its output back, in either pass.
 void order_by_sample(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
                      const profiles::FrameworkProfile& framework) {
   if (!framework.sequence_first || !std::holds_alternative<pcg::StateSpace>(shape.op) || kernels.empty()) return;
@@ -271,7 +272,7 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
               plan.pcg.shard_outputs(id),
               {},
               casts_of(plan, flow, node, copies_columns),
-              plan.memory.fp8_activation_inputs && keeps_activation_input(plan, flow, node),
+              plan.memory.fp8_activation_inputs && saves_activation_input(plan, flow, node),
               adds_biases_of_experts(plan, flow, node),
               is_activated_gate(plan, flow, node),
               is_second_projection(plan, flow, node)};
@@ -315,7 +316,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
   for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
   for (const pcg::Kernel& k : context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)))
     kernels.push_back(k);
-  if (shape.casts_kept) kernels.push_back(cast_kept(shape.read[0], training.precision));
+  if (shape.casts_saved) kernels.push_back(cast_saved(shape.read[0], training.precision));
   return kernels;
 }
 
@@ -349,7 +350,7 @@ std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pc
   put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
   for (const pcg::Kernel& k : context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)))
     kernels.push_back(k);
-  if (shape.casts_kept) kernels.insert(kernels.begin(), cast_kept(shape.read[0], training.precision));
+  if (shape.casts_saved) kernels.insert(kernels.begin(), cast_saved(shape.read[0], training.precision));
   return kernels;
 }
 

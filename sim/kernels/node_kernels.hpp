@@ -13,7 +13,7 @@
 
 namespace sim {
 
-// What low precision adds to the kernels of products and of what makes their operands: passes for the largest value, casts, transposed
+// Low precision adds to the kernels of products and of what makes their operands: passes for the largest value, casts, transposed
 // copies, scales in the order that tensor cores want. Internal to sim/kernels.
 //
 // Some kernels cast what they make (Transformer Engine 2.x, transformer_engine/pytorch/csrc/extensions/normalization.cpp and
@@ -24,20 +24,20 @@ namespace sim {
 // cast: it writes low precision itself; amax: it finds the largest value, and the cast is a kernel; -: pass and cast are kernels. That is
 // so where the framework's activations are Transformer Engine's.
 
-// Of what a product multiplies, before its kernels.
+// The cast of an operand of a product, before its kernels.
 enum class Cast {
   none,     // others have done it
-  scales,   // done by the kernel that made it; scales are to be brought into order
+  scales,   // done by the kernel that made it; scales are to be permuted
   kernel,   // its largest value is known where it is wanted
   complete  // after a pass for the largest value where it is wanted
 };
-// Of what a kernel makes for products: nothing of it, beside bf16 for other readers, in place of bf16.
+// Whether a kernel writes its output for products in bf16 alone, also in low precision, or in low precision alone.
 enum class Written { bf16, both, low };
 
 struct CastsOfNode {
   bool low = false;  // a product in low precision
   Cast input = Cast::none, gradient = Cast::none;
-  // What is gathered is cast before, so a part of what the product multiplies.
+  // The share of the operand that is cast here: one that is gathered is cast before, shard by shard.
   double input_share = 1, gradient_share = 1;
   Written output = Written::bf16;         // of the forward kernel
   Written made_gradient = Written::bf16;  // of the kernel of the input gradient, for the product that made the node's input
@@ -52,7 +52,7 @@ struct CastsOfNode {
 enum class Operand { input, gradient, weight };
 [[nodiscard]] std::vector<pcg::Kernel> cast_kernels(Operand what, Cast cast, double elements, const pcg::OperandFormat& format,
                                                     double share = 1);
-// Those of a weight of `elements` numbers, after it was updated and gathered.
+// The casts of a weight of `elements` numbers, after it was updated and gathered.
 [[nodiscard]] std::vector<pcg::Kernel> weight_cast_kernels(pcg::WeightStorage storage, double elements, const pcg::OperandFormat& format);
 
 // Bytes that the last kernel of `kernels` writes more than in bf16 where it writes `elements` numbers so.
@@ -64,14 +64,14 @@ struct NodeShape {
   std::vector<pcg::TensorShape> read, outputs;  // shards; inputs with the halos that the kernels read
   std::vector<bool> needed;                     // per input: whether the backward pass needs its gradient; false for weights
   CastsOfNode casts;                            // of low precision
-  bool casts_kept = false;                      // keeps what it reads in fp8: casts it there, and back for the backward pass
+  bool casts_saved = false;                     // keeps what it reads in fp8: casts it there, and back for the backward pass
   bool unfused_biases = false;                  // experts' last product, whose biases a framework may add in kernels of their own
   bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
   bool second_projection = false;               // of a gated unit, which may be one product with the gate's
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
-  bool permuted_by_library = false;             // dispatch or combine whose library brings tokens into order (Dispatch::hybridep)
+  bool permuted_by_library = false;             // dispatch or combine whose library permutes tokens (Dispatch::hybridep)
   double rows_arriving = 1;                     // dispatch or combine: for each token of its own, where ranks get one copy of a token
-  std::int64_t gathering_ranks = 1;             // dispatch or combine: so many gather the tokens of all (Dispatch::allgather)
+  std::int64_t gathering_ranks = 1;             // dispatch or combine: the ranks that gather the tokens of all (Dispatch::allgather)
   std::int64_t blocks_of_others = 0;            // attention whose positions are cut: blocks of keys of the other ranks of context
   bool trained = false;                         // the backward pass makes gradients of weights that it reads
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels

@@ -28,7 +28,7 @@ void sort_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, cons
   kernels.front().bytes += 2 * pcg::bytes_of(of_experts, training.precision);
 }
 
-// What came, or is to be sent back, is a row for each token and rank that has some of its experts: that is what is brought into the order
+// Each token is a row for each rank that has some of its experts: these rows are permuted into the order
 // of the experts, and not the rank's own tokens.
 void permute_arrived(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training) {
   if (shape.rows_arriving == 1) return;
@@ -36,14 +36,14 @@ void permute_arrived(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, 
     if (k.kind == pcg::KernelKind::permutation) k.bytes += (shape.rows_arriving - 1) * pcg::bytes_of(own_tokens(shape), training.precision);
 }
 
-// HybridEP's own kernels bring tokens into the order of their experts as they arrive; behind the others the framework's permutations do.
+// HybridEP's own kernels permute tokens into the order of their experts as they arrive; after the others the framework's permutations do.
 void permute_in_library(std::vector<pcg::Kernel>& kernels, const NodeShape& shape) {
   if (!shape.permuted_by_library) return;
   for (pcg::Kernel& k : kernels)
     if (k.kind == pcg::KernelKind::permutation) k.kind = pcg::KernelKind::copy;
 }
 
-// What experts make lies among the tokens of all ranks that shared these out, which are zeroed first (torch's index_add and scatter_add,
+// Outputs of experts lie among the tokens of all ranks that shared these out, which are zeroed first (torch's index_add and scatter_add,
 // which unpermute and the gradient of permute come down to): one pass that writes.
 void fill_gathered(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, bool makes_tokens) {
   if (shape.gathering_ranks == 1 || !makes_tokens || kernels.empty()) return;

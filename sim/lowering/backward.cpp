@@ -35,7 +35,7 @@ class BackwardEmitter {
       for (const std::uint32_t n : units_[u].nodes) unit_of_.emplace(n, u);
     block_.items.reserve(4 * order_.size());  // two kinds of gradients, and often something that moves
     if (is_final(position)) buckets_.signal();
-    else buckets_.leave_replicas();
+    else buckets_.postpone_replicas();
   }
 
   BackwardBlock emit();
@@ -50,15 +50,15 @@ class BackwardEmitter {
   [[nodiscard]] bool synchronises(pcg::TensorRef from) const {
     if (!l_.plan.pcg.node(from.node).is_trained()) return false;
     const int zero = zero_of(l_, from.node.value);
-    // What keeps only a shard of the gradients reduces every micro-batch's; else once per iteration.
+    // Devices that keep only a shard of the gradients reduce those of every micro-batch; others once per iteration.
     if (pcg::shards_gradients(zero, l_.plan.memory.zero)) return true;
     return is_final(position_) && (zero >= 2 || l_.overlap.gradients);
   }
   [[nodiscard]] bool accumulates() const { return position_ == MicroBatchPosition::middle || position_ == MicroBatchPosition::last; }
   Waits waits_of(std::uint32_t node) const;
   void begin_block(std::uint32_t node);
-  // Brings back what lies in the hosts' memory and is due behind the block that begins here (OffloadedBlock::due).
-  void bring_back(std::uint32_t node);
+  // Prefetches offloaded tensors that are due after the block that begins here (OffloadedBlock::due).
+  void prefetch_offloaded(std::uint32_t node);
   void recompute_for(std::uint32_t node);
   // Units that make what a node reads, and that was not kept.
   [[nodiscard]] std::vector<std::size_t> dropped_inputs(std::uint32_t node) const;
@@ -78,7 +78,7 @@ class BackwardEmitter {
   void weights_ready(std::uint32_t node, const std::vector<std::uint32_t>& done);
   void send_gradients();
   void mark_end();
-  // Adds kernels that a compute item runs besides; none: nothing.
+  // Adds further kernels of a compute item; none: nothing.
   void add_part(Compute& kernels, std::uint32_t node, std::string_view what, const Cost& cost) {
     if (!cost.empty()) kernels.parts.push_back(l_.program.part(node, what, cost));
   }
@@ -112,7 +112,7 @@ class BackwardEmitter {
   std::vector<Item> leaving_;                        // gradients for earlier stages
 };
 
-// What brings the gradients of a node's outputs to it: items of this block, and events of later stages.
+// The arrivals of the gradients of a node's outputs: items of this block, and events of later stages.
 BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   Waits w;
   for (const GradientId sum : l_.gradients.sums_for(node)) {
@@ -128,7 +128,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
   return w;
 }
 
-// Gathers weights (ZeRO-3), and sends what the block before left in the buckets. What is gathered ahead runs beside the kernels of the
+// Gathers weights (ZeRO-3), and sends what the block before left in the buckets. Gathers ahead overlap the kernels of the
 // block before, and so goes before its gradients, which are there when these have run: both are on one stream (FSDP's BACKWARD_PRE, arXiv
 // 2304.11277, section 3.3.2).
 void BackwardEmitter::begin_block(std::uint32_t node) {
@@ -137,7 +137,7 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   const bool ahead = profiles::prefetch_units(l_.framework, l_.plan) > 0;
   if (!ahead) buckets_.flush_block();
   current_block_ = block;
-  bring_back(node);
+  prefetch_offloaded(node);
   if (!l_.plan.memory.zero.keeps_weights) {
     const auto gathered = gathers_.before(node);
     pending_.insert(pending_.end(), gathered.begin(), gathered.end());
@@ -145,7 +145,7 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   if (ahead) buckets_.flush_block();
 }
 
-void BackwardEmitter::bring_back(std::uint32_t node) {
+void BackwardEmitter::prefetch_offloaded(std::uint32_t node) {
   if (l_.offloaded.empty()) return;
   const OffloadedBlocks& of_stage = l_.offloaded[static_cast<std::size_t>(stage_)];
   std::vector<std::uint32_t> reached;
@@ -163,7 +163,7 @@ void BackwardEmitter::bring_back(std::uint32_t node) {
   if (const auto own = fetched_.find(current_block_); own != fetched_.end()) pending_.push_back(own->second);
 }
 
-// What the node's gradients need and the forward pass has not kept.
+// The tensors that the node's gradients need and the forward pass has not saved.
 void BackwardEmitter::recompute_for(std::uint32_t node) {
   if (const auto own = unit_of_.find(node); own != unit_of_.end()) recompute(own->second, node);
   for (const std::size_t unit : dropped_inputs(node)) recompute(unit, node);
@@ -200,7 +200,7 @@ void BackwardEmitter::recompute(std::size_t unit, std::uint32_t node) {
   l_.program.add_host_time(block_, first, l_.framework.host.recomputed_block);
 }
 
-// What comes into a unit as shards that were kept, once for all its readers.
+// Gathers of the tensors that come into a unit as saved shards, once for all its readers.
 std::vector<std::uint32_t> BackwardEmitter::gather_again_for(std::span<const std::uint32_t> nodes, const Waits& w) {
   std::map<MovementId, std::uint32_t> gathers;
   for (const std::uint32_t n : nodes)
@@ -217,7 +217,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   Waits w = waits_of(node);
   w.after.insert(w.after.end(), pending_.begin(), pending_.end());
   pending_.clear();
-  // What was computed again has cast the weight that was gathered again for both.
+  // The recomputation has cast the weight that was gathered again for both.
   if (Compute made = work_on_gathered_weight(l_, node);
       !made.parts.empty() && !ran_again_.contains(node) && !l_.plan.memory.zero.keeps_weights)
     w.after.push_back(append({std::move(made), node, w.after, w.waits_on, {}}));
@@ -238,7 +238,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
     }
     done = {sim::append(is_left(node) ? weights_ : block_, std::move(weights))};
   }
-  // What sends gradients is in the later pass, and waits for those of the pass before to have ended.
+  // Items that send gradients are in the later pass, and wait for those of the pass before to have ended.
   if (split_ && !is_left(node) && synchronises_weight_of(node))
     done = {sim::append(weights_, {Mark{l_.interned.device_set_of(node)}, node, {}, {}, {}})};
   weights_ready(node, done);
@@ -264,13 +264,13 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   if (again) kernels.parts.push_back(l_.program.part(node, "recompute", l_.costs.forward(node)));
   if (const InternalMovementIds& inside = l_.interned.internal_backward(node); inside.hop) {
     const double share = 1 / static_cast<double>(inside.hops + 1);
-    const auto of_piece = [&](std::size_t i) {
-      Compute piece = i == 0 ? kernels : Compute{kernels.devices, {}};
-      piece.parts.push_back(l_.program.part(node, "input gradient", l_.costs.input_gradient(node), share));
-      return piece;
+    const auto of_slice = [&](std::size_t i) {
+      Compute slice = i == 0 ? kernels : Compute{kernels.devices, {}};
+      slice.parts.push_back(l_.program.part(node, "input gradient", l_.costs.input_gradient(node), share));
+      return slice;
     };
-    const auto pieces = append_ring(block_, *inside.hop, inside.hops, {kernels, node, std::move(after), w.waits_on, {}}, of_piece);
-    return {pieces.back(), append_gradient_ring(block_, *inside.hop, pieces, node)};
+    const auto slices = append_ring(block_, *inside.hop, inside.hops, {kernels, node, std::move(after), w.waits_on, {}}, of_slice);
+    return {slices.back(), append_gradient_ring(block_, *inside.hop, slices, node)};
   }
   kernels.parts.push_back(l_.program.part(node, "input gradient", l_.costs.input_gradient(node)));
   std::vector<std::uint32_t> done{append_input_gradient({std::move(kernels), node, std::move(after), w.waits_on, {}})};
@@ -278,13 +278,13 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   return done;
 }
 
-// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (kernel_pieces.hpp).
+// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (kernel_slices.hpp).
 std::optional<std::uint32_t> BackwardEmitter::gather_before(std::uint32_t node) const {
   if (!l_.overlap.tensor || !is_product(l_, node)) return std::nullopt;
   const std::span<const GradientId> sums = l_.gradients.sums_for(node);
   if (sums.size() != 1 || l_.gradients.stage(sums.front()) != stage_) return std::nullopt;
   const std::vector<std::uint32_t>& arrived = arrived_[l_.gradients.place(sums.front())];
-  if (arrived.size() != 1 || !pieces_beside(l_.interned[l_.gradients.movement(sums.front())], CollectiveKind::all_gather))
+  if (arrived.size() != 1 || !overlapped_slices(l_.interned[l_.gradients.movement(sums.front())], CollectiveKind::all_gather))
     return std::nullopt;
   return arrived.front();
 }
@@ -294,16 +294,16 @@ std::uint32_t BackwardEmitter::append_input_gradient(Item item) {
   if (!gather || std::get<Compute>(item.work).parts.size() != 1) return append(std::move(item));
   const std::uint32_t node = item.node;
   const MovementId moved = std::get<Move>(block_.items[*gather].work).movement;
-  const double share = 1 / static_cast<double>(*pieces_beside(l_.interned[moved], CollectiveKind::all_gather));
-  const auto piece = [&](double part) {
+  const double share = 1 / static_cast<double>(*overlapped_slices(l_.interned[moved], CollectiveKind::all_gather));
+  const auto slice = [&](double part) {
     Item cut = item;
     std::get<Compute>(cut.work).parts = {l_.program.part(node, "input gradient", l_.costs.input_gradient(node), part)};
     return cut;
   };
-  Item first = piece(1 - share);
+  Item first = slice(1 - share);
   start_with(block_, *gather, first);
   append(std::move(first));
-  Item last = piece(share);
+  Item last = slice(share);
   std::get<Compute>(last.work).host_waits = false;
   return append(std::move(last));
 }

@@ -96,7 +96,7 @@ namespace {
 bool dispatches_tokens(const Lowering& l, std::uint32_t node) {
   return std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
 }
-// What stands between the products of experts that have biases.
+// The operators between the products of experts that have biases.
 bool activates_biased_experts(const Lowering& l, std::uint32_t node) {
   if (std::holds_alternative<pcg::ExpertLinear>(*l.plan.pcg.nodes()[node].operation())) return false;
   return std::ranges::any_of(l.flow.uses[node][0], [&](const Use& use) {
@@ -135,22 +135,22 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
 
 std::uint32_t ForwardEmitter::emit_kernels(std::uint32_t node, Item compute) {
   if (l_.overlap.tensor && is_product(l_, node)) {
-    if (const auto gather = gather_before(node)) return emit_beside(*gather, node, std::move(compute));
-    if (const auto pieces = pieces_before_reduction(node)) return emit_before_reduction(*pieces, node, compute);
+    if (const auto gather = gather_before(node)) return emit_overlapped(*gather, node, std::move(compute));
+    if (const auto slices = slices_before_reduction(node)) return emit_before_reduction(*slices, node, compute);
   }
   if (const InternalMovementIds& inside = l_.interned.internal_forward(node); inside.hop) {
     const double share = 1 / static_cast<double>(inside.hops + 1);
-    const auto of_piece = [&](std::size_t i) {
-      auto kernels = std::get<Compute>(piece(compute, node, share).work);
+    const auto of_slice = [&](std::size_t i) {
+      auto kernels = std::get<Compute>(slice(compute, node, share).work);
       kernels.host_waits = kernels.host_waits && i == 0;
       return kernels;
     };
-    return append_ring(block_, *inside.hop, inside.hops, compute, of_piece).back();
+    return append_ring(block_, *inside.hop, inside.hops, compute, of_slice).back();
   }
   return append(block_, std::move(compute));
 }
 
-Item ForwardEmitter::piece(const Item& compute, std::uint32_t node, double share) {
+Item ForwardEmitter::slice(const Item& compute, std::uint32_t node, double share) {
   Item item = compute;
   Compute& kernels = std::get<Compute>(item.work);
   kernels.parts = {l_.program.part(node, recompute_ ? "recompute" : "forward", l_.costs.forward(node), share)};
@@ -164,9 +164,9 @@ std::optional<ForwardEmitter::GatherBefore> ForwardEmitter::gather_before(std::u
     if (!delivery || l_.plan.stage[from.node.value] != stage_) continue;
     const std::optional<std::uint32_t> item = delivered_[l_.deliveries.place(*delivery)];
     if (!item) continue;
-    const auto pieces = pieces_beside(l_.interned[l_.deliveries.movement(*delivery)], CollectiveKind::all_gather);
-    if (!pieces) continue;
-    GatherBefore gather{*item, *pieces, {}};
+    const auto slices = overlapped_slices(l_.interned[l_.deliveries.movement(*delivery)], CollectiveKind::all_gather);
+    if (!slices) continue;
+    GatherBefore gather{*item, *slices, {}};
     for (const Use& use : l_.flow.uses[from.node.value][static_cast<std::size_t>(from.output)])
       if (l_.deliveries.of(use.consumer, use.input) == delivery && std::ranges::binary_search(nodes_, use.consumer) &&
           is_product(l_, use.consumer))
@@ -176,36 +176,36 @@ std::optional<ForwardEmitter::GatherBefore> ForwardEmitter::gather_before(std::u
   return std::nullopt;
 }
 
-std::uint32_t ForwardEmitter::emit_beside(const GatherBefore& gather, std::uint32_t node, Item compute) {
-  const double share = share_after_gather(l_, node, gather.readers, gather.pieces);
+std::uint32_t ForwardEmitter::emit_overlapped(const GatherBefore& gather, std::uint32_t node, Item compute) {
+  const double share = share_after_gather(l_, node, gather.readers, gather.slices);
   if (share >= 1) return append(block_, std::move(compute));
-  Item first = piece(compute, node, 1 - share);
+  Item first = slice(compute, node, 1 - share);
   start_with(block_, gather.item, first);
   const std::uint32_t at = append(block_, std::move(first));
   if (share <= 0) return at;
-  Item last = piece(compute, node, share);
+  Item last = slice(compute, node, share);
   std::get<Compute>(last.work).host_waits = false;
   return append(block_, std::move(last));
 }
 
-std::optional<std::size_t> ForwardEmitter::pieces_before_reduction(std::uint32_t node) const {
+std::optional<std::size_t> ForwardEmitter::slices_before_reduction(std::uint32_t node) const {
   for (const std::vector<Use>& uses : l_.flow.uses[node])
     for (const Use& use : uses) {
       if (!std::ranges::binary_search(nodes_, use.consumer)) continue;
       const MovementId m = l_.deliveries.movement(*l_.deliveries.of(use.consumer, use.input));
-      if (const auto pieces = pieces_beside(l_.interned[m], CollectiveKind::reduce_scatter)) return pieces;
+      if (const auto slices = overlapped_slices(l_.interned[m], CollectiveKind::reduce_scatter)) return slices;
     }
   return std::nullopt;
 }
 
-// What comes later on the compute stream waits for the last piece by the order of the stream.
-std::uint32_t ForwardEmitter::emit_before_reduction(std::size_t pieces, std::uint32_t node, const Item& compute) {
-  const double share = 1 / static_cast<double>(pieces);
-  Item first = piece(compute, node, share);
+// Later items of the compute stream wait for the last slice by the order of the stream.
+std::uint32_t ForwardEmitter::emit_before_reduction(std::size_t slices, std::uint32_t node, const Item& compute) {
+  const double share = 1 / static_cast<double>(slices);
+  Item first = slice(compute, node, share);
   std::get<Compute>(first.work).ends_run = true;
   done_.back() = {append(block_, std::move(first)), 1};
   emit_moves(node, Moves::reductions);
-  Item last = piece(compute, node, 1 - share);
+  Item last = slice(compute, node, 1 - share);
   std::get<Compute>(last.work).host_waits = false;
   return append(block_, std::move(last));
 }
@@ -223,7 +223,7 @@ void ForwardEmitter::emit_moves(std::uint32_t node, Moves which) {
       if (delivered_[place] || (!inside && left_[place])) continue;
       const MovementId m = l_.deliveries.movement(delivery);
       if (l_.interned[m].empty()) continue;
-      if (which == Moves::reductions && !(inside && pieces_beside(l_.interned[m], CollectiveKind::reduce_scatter))) continue;
+      if (which == Moves::reductions && !(inside && overlapped_slices(l_.interned[m], CollectiveKind::reduce_scatter))) continue;
       Item move = inside ? moving(stream_between(l_, node, use.consumer, m), m, "tensor", node, items_of(done_.back()))
                          : moving(StreamKind::pipeline, m, "stage boundary", node, items_of(done_.back()));
       if (!inside) move.signals.push_back(l_.events.forward(delivery, stage_));
@@ -239,7 +239,7 @@ bool reads_batch(const Lowering& l, std::uint32_t node) {
   return std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) { return l.plan.pcg.node(from.node).is_input(); });
 }
 
-// What the host does for a micro-batch besides launching.
+// The host's work for a micro-batch beyond launching.
 void add_host_work(const Lowering& l, int stage, Block& block) {
   const auto reads = [&](std::uint32_t n) { return reads_batch(l, n); };
   if (l.framework.host_waits_for_batch && std::ranges::any_of(l.flow.stage_nodes[static_cast<std::size_t>(stage)], reads)) {

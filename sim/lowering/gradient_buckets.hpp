@@ -22,7 +22,7 @@ class GradientBuckets {
   void flush_block();  // the buckets of sharded weights: their block has no more
   void flush();        // what is left, in the order of kinds and patterns
   // Other gradients of the iteration come later: groups that share out copies of their own do not add theirs up yet.
-  void leave_replicas() { joins_replicas_ = false; }
+  void postpone_replicas() { joins_replicas_ = false; }
   // The last item of each bucket that was sent so far.
   [[nodiscard]] const std::vector<std::uint32_t>& sent() const { return sent_; }
   void wait_for(EventId b) { waits_on_.push_back(b); }

@@ -11,7 +11,7 @@
 
 namespace sim {
 
-// Lowers variants of a plan. Prices, layouts, movements and blocks are found once: a block that two variants have in common has the same
+// Lowers variants of a plan. Costs, layouts, movements and blocks are found once: a block that two variants have in common has the same
 // number in both programs. Not for several threads at once.
 class Lowerer {
  public:
@@ -65,7 +65,7 @@ class Lowerer {
   std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                               // ZeRO stage, what it waits for
 };
 
-// Of one plan alone.
+// Returns the program of one plan alone.
 [[nodiscard]] Program lower(const pcg::Plan& plan, const Dataflow& data, const topology::Cluster& cluster,
                             const profiles::FrameworkProfile& framework);
 

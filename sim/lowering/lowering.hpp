@@ -1,5 +1,5 @@
 #pragma once
-// What the emitters of a lowering work with: what they read, and what they number, cost and build with. Each member keeps its own
+// The context of the emitters of a lowering: what they read, and what they number, cost and build with. Each member keeps its own
 // invariants; nothing of it is filled from here. Internal to sim/lowering.
 
 #include <map>
@@ -28,7 +28,7 @@ class ProgramBuilder {
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Cost& cost);
   // The kernels that do this share of a node's work, and the same share of the host's.
   [[nodiscard]] Part part(std::uint32_t node, std::string_view what, const Cost& cost, double share);
-  // Times that nothing launches and no kernel rests on, one per device type. Returns: their index in Program::seconds.
+  // Times of no kernel, which nothing launches, one per device type. Returns: their index in Program::seconds.
   [[nodiscard]] std::uint32_t times(const std::vector<base::Seconds>& on_type);
   // The host works this much longer before it launches the first kernels of `block` from item `first` on.
   void add_host_time(Block& block, std::size_t first, base::Seconds time);
@@ -87,7 +87,7 @@ class Events {
   // The `nth` collective that synchronises gradients of a stage in its last backward pass.
   [[nodiscard]] EventId synchronised(int stage, std::size_t nth) { return number(synchronised_[{stage, nth}], Pass::backward, stage); }
 
-  // What the last offloaded block of a stage's forward pass keeps is in the host's memory.
+  // The tensors that the last offloaded block of a stage's forward pass saves are in the host's memory.
   [[nodiscard]] EventId offloaded(int stage) { return number(offloaded_[stage], Pass::forward, stage); }
   [[nodiscard]] std::optional<EventId> find_offloaded(int stage) const {
     const auto at = offloaded_.find(stage);
@@ -127,7 +127,7 @@ struct Lowering {
   const std::vector<OffloadedBlocks>& offloaded;  // by stage: offloaded_activations(); empty where nothing is
 };
 
-// Exchanges of tokens between the ranks that share experts out: the tokens that dispatch hands out and those that combine brings back.
+// Exchanges of tokens between the ranks that share experts out: by dispatch and by combine.
 // Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued behind
 // them. Internal to sim/lowering.
 
@@ -137,7 +137,7 @@ struct Lowering {
 // Whether some block of the program exchanges tokens on that stream. Cost: O(items).
 [[nodiscard]] bool exchanges_tokens(const Program& program);
 
-// What the library that the plan names for dispatch does not change, if there is such a thing.
+// Returns a note on what the library that the plan names for dispatch does not change, if there is such a thing.
 [[nodiscard]] std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
                                                          const topology::Cluster& cluster);
 

@@ -18,7 +18,7 @@ class ForwardEmitter {
   ForwardEmitter(const Lowering& l, Block& block, int stage)
       : l_(l), block_(block), stage_(stage), delivered_(l.deliveries.made_by(stage)), left_(l.deliveries.made_by(stage)) {}
 
-  // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is at hand, the first item waits for
+  // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is there, the first item waits for
   // `after` and `waits_on`, every part is labelled as recomputation.
   void emit(std::span<const std::uint32_t> nodes);
   void emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
@@ -37,26 +37,26 @@ class ForwardEmitter {
   enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
   void emit_moves(std::uint32_t node, Moves which);
 
-  // The kernels of a node, in pieces where a collective runs beside them (kernel_pieces.hpp). Returns: the last item.
+  // The kernels of a node, in slices that overlap a collective (kernel_slices.hpp). Returns: the last item.
   std::uint32_t emit_kernels(std::uint32_t node, Item compute);
   // An all-gather of this block that makes what a product reads, and all products that read it, ascending.
   struct GatherBefore {
     std::uint32_t item = 0;
-    std::size_t pieces = 1;
+    std::size_t slices = 1;
     std::vector<std::uint32_t> readers;
   };
   [[nodiscard]] std::optional<GatherBefore> gather_before(std::uint32_t node) const;
-  std::uint32_t emit_beside(const GatherBefore& gather, std::uint32_t node, Item compute);
-  [[nodiscard]] std::optional<std::size_t> pieces_before_reduction(std::uint32_t node) const;
-  std::uint32_t emit_before_reduction(std::size_t pieces, std::uint32_t node, const Item& compute);
-  [[nodiscard]] Item piece(const Item& compute, std::uint32_t node, double share);
+  std::uint32_t emit_overlapped(const GatherBefore& gather, std::uint32_t node, Item compute);
+  [[nodiscard]] std::optional<std::size_t> slices_before_reduction(std::uint32_t node) const;
+  std::uint32_t emit_before_reduction(std::size_t slices, std::uint32_t node, const Item& compute);
+  [[nodiscard]] Item slice(const Item& compute, std::uint32_t node, double share);
   void gather_dependencies(std::uint32_t node, Item& item);
 
   // The items after which the outputs of a node are there: its kernels, and reductions right behind them.
   struct Done {
     std::uint32_t first = 0, count = 0;
   };
-  // Of a node among `nodes_`; nullptr: it is not one of them, or comes later.
+  // Returns the items of a node among `nodes_`; nullptr: it is not one of them, or comes later.
   [[nodiscard]] const Done* done_of(std::uint32_t node) const;
   [[nodiscard]] static std::vector<std::uint32_t> items_of(const Done& done) {
     std::vector<std::uint32_t> items(done.count);

@@ -19,7 +19,7 @@ struct StageWeight : HeldWeight {
   int stage = 0;
 };
 
-// Those that are trained, in backward order within a stage.
+// The trained weights, in backward order within a stage.
 std::vector<StageWeight> weights_of_stages(const Lowering& l) {
   std::vector<StageWeight> held;
   for (int s = 0; s < l.plan.stages; ++s)
@@ -66,7 +66,7 @@ class UpdateEmitter {
   void optimize_on_hosts(int stage);
   void gather();
   // Weights that are held whole are cast once for all micro-batches. Those that are gathered beside the first forward pass are cast there,
-  // bucket by bucket, which takes as long: it stands here.
+  // bucket by bucket, which takes as long: it is counted here.
   void cast();
   struct Updated {
     std::uint32_t weight = 0;                     // the first
@@ -74,16 +74,16 @@ class UpdateEmitter {
     std::map<pcg::Optimizer, double> by = {};     // of them, by what updates them
     std::vector<std::uint32_t> orthogonalised{};  // places in held_
   };
-  // What the devices of a stage update, and the kernels for it. Whole matrices are shared out evenly.
+  // The weights that the devices of a stage update, and the kernels for it. Whole matrices are shared out evenly.
   [[nodiscard]] std::map<DeviceSetId, Updated> updated(int stage) const;
   [[nodiscard]] std::vector<Part> parts_of(const Updated& what) const;
-  // Of a weight that each of its holders updates.
+  // The share of a weight that each of its holders updates.
   [[nodiscard]] double share_of(const StageWeight& h) const {
     return zero_of(l_, h.weight) >= 1 ? 1 / static_cast<double>(l_.synchronisation.shared_by(h.reader, h.input)) : 1;
   }
 
   const Lowering& l_;
-  const std::vector<EventId>& gradients_;  // are synchronised beside the backward passes
+  const std::vector<EventId>& gradients_;  // are synchronised during the backward passes
   Block block_;
   std::vector<StageWeight> held_;
   std::map<int, std::vector<std::uint32_t>> synchronised_;  // stage -> items of this block

@@ -15,7 +15,7 @@ namespace sim {
 // The ZeRO stage at which the variant holds a weight.
 [[nodiscard]] int zero_of(const Lowering& l, std::uint32_t weight);
 
-// Of one shard of the weight that input `input` of `node` reads: its parameters, their bytes where they are gathered, and those of the
+// One shard of the weight that input `input` of `node` reads: its parameters, their bytes where they are gathered, and those of the
 // gradient.
 [[nodiscard]] double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input);
 [[nodiscard]] base::Bytes gathered_bytes(const Lowering& l, std::uint32_t node, std::uint32_t input);
@@ -25,11 +25,11 @@ namespace sim {
 struct HeldWeight {
   std::uint32_t weight = 0, reader = 0, input = 0;
 };
-// Those of a stage, in the order in which a backward pass comes to them; and of them those that an optimizer updates.
+// The weights of a stage, in the order in which a backward pass comes to them; and of them those that an optimizer updates.
 [[nodiscard]] std::vector<HeldWeight> held_weights(const Lowering& l, int stage);
 [[nodiscard]] std::vector<HeldWeight> trained_weights(const Lowering& l, int stage);
 
-// What a bucket of the stage's gradients holds before it goes.
+// Bytes that a bucket of the stage's gradients holds before it is sent.
 [[nodiscard]] base::Bytes gradient_bucket(const Lowering& l, int stage);
 // Parameters of a bucket of the stage's updated weights: those of a bucket of gradients that are overlapped.
 [[nodiscard]] double weight_bucket(const Lowering& l, int stage);
@@ -38,7 +38,7 @@ struct HeldWeight {
 [[nodiscard]] bool is_of_unit(const Lowering& l, std::uint32_t node);
 // Adds to a pass what the host does for each such unit in it (HostCosts::unit), before the unit's first kernels.
 void add_host_time_of_units(const Lowering& l, Block& block);
-// What is done with such weights once they are gathered: copies out of the buffer, casts. No parts: nothing.
+// Kernels on such weights once they are gathered: copies out of the buffer, casts. No parts: nothing.
 [[nodiscard]] Compute work_on_gathered_weight(const Lowering& l, std::uint32_t node);
 
 // The same collective of `bytes` in every group of the pattern at once.

@@ -62,11 +62,11 @@ bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& clu
 
 // A product in low precision keeps what it read cast, along columns where these differ from rows, for the gradient of its weights.
 Activations::Copy Activations::copy_of(std::uint32_t node, std::size_t input) const {
-  if (plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, node)) return Copy::fp8;
+  if (plan_.memory.fp8_activation_inputs && saves_activation_input(plan_, flow_, node)) return Copy::fp8;
   return input == 0 && pcg::multiplies_low(plan_, plan_.pcg.node(pcg::NodeId(node))) ? Copy::operand : Copy::as_it_is;
 }
 
-void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy) {
+void Activations::save_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy) {
   // Copies differ in who holds them, not in what is held: the key is what a device holds of the tensor, and who.
   std::vector<std::int64_t> key{static_cast<std::int64_t>(copy)};
   for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
@@ -79,7 +79,7 @@ void Activations::keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::
   for (base::DeviceId d : layout.devices) bytes[d.value] += shard;
 }
 
-const Layout& Activations::kept_layout(std::uint32_t node, std::size_t input) const {
+const Layout& Activations::saved_layout(std::uint32_t node, std::size_t input) const {
   const pcg::TensorRef from = flow_.origins[node][input];
   const Layout& read = flow_.layouts[node].inputs[input];
   if (!plan_.pcg.node(from.node).computes()) return read;
@@ -98,7 +98,7 @@ bool Activations::saves_norm_separately(std::uint32_t node) const {
   return norm != nullptr && norm->rms && framework_.memory.rms_norm.value() > 0 && pcg::is_half(plan_.training.precision);
 }
 
-double Activations::kept_besides(std::uint32_t node) const {
+double Activations::saved_by_framework(std::uint32_t node) const {
   const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
   const pcg::Precision precision = plan_.training.precision;
   if (saves_norm_separately(node))
@@ -123,52 +123,52 @@ void Activations::keep(std::span<const std::uint32_t> nodes, Scores scores, std:
     if (!flow_.needs_gradient[n] || dropped_.contains(n)) continue;
     const pcg::NodeId id(n);
     const pcg::Saved saved = saved_of(plan_, id);
-    // What a product multiplies is kept for the gradient of its weight alone.
-    const bool keeps_operand = !pcg::multiplies_for_weights(*plan_.pcg.node(id).operation()) || trains_weights(flow_, n);
+    // An operand of a product is saved for the gradient of its weight alone.
+    const bool saves_operand = !pcg::multiplies_for_weights(*plan_.pcg.node(id).operation()) || trains_weights(flow_, n);
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
-      if (saved.inputs[i] && (i > 0 || (keeps_operand && !saves_norm_separately(n))) && !flow_.stored[flow_.origins[n][i].node.value] &&
+      if (saved.inputs[i] && (i > 0 || (saves_operand && !saves_norm_separately(n))) && !flow_.stored[flow_.origins[n][i].node.value] &&
           !is_computed_again(n, i) && !is_dropped(flow_.origins[n][i].node.value, n))
-        keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
+        save_tensor(flow_.origins[n][i], saved_layout(n, i), bytes, copy_of(n, i));
     }
     for (std::size_t j = 0; j < saved.outputs.size(); ++j) {
-      if (saved.outputs[j]) keep_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
+      if (saved.outputs[j]) save_tensor({id, static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
     }
-    double own = saved.own.value() + kept_besides(n) - (scores == Scores::kept ? 0 : saved.own_attention.value());
+    double own = saved.own.value() + saved_by_framework(n) - (scores == Scores::kept ? 0 : saved.own_attention.value());
     if (saved.own_joined.value() > 0 && is_dropped(flow_.origins[n][1].node.value, n)) own -= saved.own_joined.value();
     for (base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += own;
   }
 }
 
-void Activations::keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+void Activations::save_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
   for (std::uint32_t n : nodes) {
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i) {
       const pcg::TensorRef from = flow_.origins[n][i];
       if (flow_.stored[from.node.value] || std::ranges::binary_search(nodes, from.node.value)) continue;
-      const bool is_cast = plan_.memory.fp8_activation_inputs && keeps_activation_input(plan_, flow_, n);
-      if (!is_dropped(from.node.value, n)) keep_tensor(from, kept_layout(n, i), bytes, is_cast ? Copy::fp8 : Copy::as_it_is);
+      const bool is_cast = plan_.memory.fp8_activation_inputs && saves_activation_input(plan_, flow_, n);
+      if (!is_dropped(from.node.value, n)) save_tensor(from, saved_layout(n, i), bytes, is_cast ? Copy::fp8 : Copy::as_it_is);
     }
   }
 }
 
-void Activations::keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+void Activations::save_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
   for (const std::uint32_t n : nodes) {
     if (!trains_weights(flow_, n) || !pcg::multiplies_for_weights(*plan_.pcg.node(pcg::NodeId(n)).operation())) continue;
     for (std::size_t i = 0; i < flow_.origins[n].size(); ++i)
-      if (!flow_.stored[flow_.origins[n][i].node.value]) keep_tensor(flow_.origins[n][i], kept_layout(n, i), bytes, copy_of(n, i));
+      if (!flow_.stored[flow_.origins[n][i].node.value]) save_tensor(flow_.origins[n][i], saved_layout(n, i), bytes, copy_of(n, i));
     double gradients = 0;
     for (const Layout& l : flow_.layouts[n].output_gradients) gradients += pcg::bytes_of(l.shape.shard(), plan_.training.precision).value();
     for (const base::DeviceId d : flow_.layouts[n].points) bytes[d.value] += gradients;
   }
 }
 
-void Activations::keep_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
+void Activations::save_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) {
   for (const std::uint32_t n : nodes)
     for (std::size_t j = 0; j < flow_.uses[n].size(); ++j) {
       const auto is_outside = [&](const Use& use) {
         return plan_.stage[use.consumer] == plan_.stage[n] && !std::ranges::binary_search(nodes, use.consumer);
       };
       if (std::ranges::any_of(flow_.uses[n][j], is_outside))
-        keep_tensor({pcg::NodeId(n), static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
+        save_tensor({pcg::NodeId(n), static_cast<int>(j)}, flow_.layouts[n].outputs[j], bytes);
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the forward pass keeps for the backward pass, tensor by tensor, each once per device however many operators read it.
+// Tensors that the forward pass saves for the backward pass, each once per device however many operators read it.
 // Internal to sim/memory.
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace sim {
 
-// What attention whose positions are cut holds of other ranks in its backward pass. Gathered: all keys and values, and their gradients. In
-// a ring: the block that is met and the one that comes in, of both. Zero for other operators.
+// Bytes of other ranks that attention whose positions are cut holds in its backward pass. Gathered: all keys and values, and their
+// gradients. In a ring: the block that is met and the one that comes in, of both. Zero for other operators.
 [[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
 
 // The tokens of all ranks that share experts out, which an operator that dispatches or combines holds in its backward pass where these are
@@ -26,7 +26,7 @@ namespace sim {
 
 class Activations {
  public:
-  // A gated unit multiplies an activation with another tensor. SeparateKernels, two kernels keep the activation's input and both factors;
+  // A gated unit multiplies an activation with another tensor. Unfused, two kernels keep the activation's input and both factors;
   // fused (FrameworkProfile::fused_gated_activation), the one kernel keeps its two inputs and computes the activation again.
   Activations(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework, bool copies_attention_output)
       : plan_(plan), flow_(flow), framework_(framework), copies_attention_output_(copies_attention_output) {}
@@ -35,14 +35,15 @@ class Activations {
   enum class Scores { kept, dropped };
   // Adds to bytes[device] what these nodes (ascending) keep for their backward pass.
   void keep(std::span<const std::uint32_t> nodes, Scores scores, std::vector<double>& bytes);
-  // What these nodes make, and all that they keep, is not kept from now on where the reader is of the same stage: it is computed again.
+  // The outputs of these nodes, and all that they save, are not saved from now on where the reader is of the same stage: it is computed
+  // again.
   void drop(std::span<const std::uint32_t> nodes) { dropped_.insert(nodes.begin(), nodes.end()); }
   // Adds what they read from outside themselves: all that a recomputed block keeps.
-  void keep_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  void save_inputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // Adds what the gradients of their weights are made of: what the nodes read, and the gradients of what they make.
-  void keep_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  void save_for_weights(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // Adds what they make for others of the same stage: alive once it is computed again.
-  void keep_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
+  void save_outputs(std::span<const std::uint32_t> nodes, std::vector<double>& bytes);
   // The scores alone, of the node that has most: alive while it is recomputed.
   void largest_attention(std::span<const std::uint32_t> nodes, std::vector<double>& bytes) const;
   // Forget what was kept: the next tensor counts again.
@@ -51,11 +52,11 @@ class Activations {
  private:
   // As it is; what an activation function keeps where the plan says so; what a product in low precision keeps.
   enum class Copy { as_it_is, fp8, operand };
-  void keep_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy = Copy::as_it_is);
-  // What a node keeps of an input.
+  void save_tensor(pcg::TensorRef tensor, const Layout& layout, std::vector<double>& bytes, Copy copy = Copy::as_it_is);
+  // How a node saves an input.
   [[nodiscard]] Copy copy_of(std::uint32_t node, std::size_t input) const;
   // The layout in which a reader's input is kept: before an all-gather, which is done again in the backward pass.
-  const Layout& kept_layout(std::uint32_t node, std::size_t input) const;
+  const Layout& saved_layout(std::uint32_t node, std::size_t input) const;
 
   [[nodiscard]] bool is_dropped(std::uint32_t maker, std::uint32_t reader) const {
     return dropped_.contains(maker) && plan_.stage[maker] == plan_.stage[reader];
@@ -64,8 +65,8 @@ class Activations {
   bool is_computed_again(std::uint32_t node, std::size_t input) const;
   // An RMS norm of which the framework keeps what its kernels made of the input, and not the input (profiles::MemoryBehaviour).
   [[nodiscard]] bool saves_norm_separately(std::uint32_t node) const;
-  // What the framework keeps for a node besides what its backward pass reads (profiles::MemoryBehaviour).
-  [[nodiscard]] double kept_besides(std::uint32_t node) const;
+  // Bytes that the framework saves for a node and its backward pass does not read (profiles::MemoryBehaviour).
+  [[nodiscard]] double saved_by_framework(std::uint32_t node) const;
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;

@@ -12,7 +12,7 @@ namespace {
 
 bool is_expert(const pcg::PcgNode& n) { return std::holds_alternative<pcg::ExpertLinear>(*n.operation()); }
 
-// What every device computes, by device: nodes that multiply a weight, ascending.
+// The nodes that multiply a weight, ascending, by device.
 std::vector<std::vector<std::uint32_t>> products_of(const pcg::Plan& plan, const FlowGraph& flow, std::size_t devices) {
   std::vector<std::vector<std::uint32_t>> products(devices);
   for (const std::vector<std::uint32_t>& nodes : flow.stage_nodes)
@@ -51,7 +51,7 @@ double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const s
   return parameters;
 }
 
-// What HybridEP receives into, by device.
+// The buffer into which HybridEP receives, by device.
 void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                             std::vector<base::Bytes>& fixed) {
   std::vector<double> largest(fixed.size());

@@ -59,9 +59,9 @@ class MemoryCounter {
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
   // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `lazy_gradients` is free
   // until blocks make it.
-  [[nodiscard]] std::vector<double> largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved,
+  [[nodiscard]] std::vector<double> transient_peak(const std::vector<ByBlock>& parts, const ByBlock& saved,
                                                    std::vector<double> lazy_gradients, const ByBlock& made) const;
-  // Of gradients that are not there before they are made, what each block makes.
+  // The part of the lazily allocated gradients that each block makes.
   [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
   // Nodes of each graph block, in order.
@@ -143,28 +143,28 @@ MemoryCounter::ByBlock MemoryCounter::made_by_block(const std::vector<std::uint3
 
 void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, std::size_t stage) {
   const SavedByBlock counted = saved_by_block(plan_, flow_, framework_, nodes, devices_.size(), copies_attention_output_);
-  // What is offloaded is there for two blocks: one that is computed, and one that is copied.
+  // Offloaded tensors are there for two blocks: one that is computed, and one that is copied.
   ByBlock saved;
-  std::vector<double> on_its_way = zeros();
+  std::vector<double> in_transfer = zeros();
   double buffers = 0;
   const OffloadedBlocks offloaded = offloaded_blocks(plan_, nodes, static_cast<int>(stage));
   for (const auto& [block, bytes] : counted.saved) {
     const bool leaves = offloaded.contains(block);
     if (leaves) buffers = std::min(2.0, buffers + 1);
     else saved[block] = bytes;
-    for (std::size_t d = 0; leaves && d < bytes.size(); ++d) on_its_way[d] = std::max(on_its_way[d], bytes[d]);
+    for (std::size_t d = 0; leaves && d < bytes.size(); ++d) in_transfer[d] = std::max(in_transfer[d], bytes[d]);
   }
   if (splits_backward(plan_.schedule)) {
     std::vector<double> kept = zeros();
-    Activations(plan_, flow_, framework_, copies_attention_output_).keep_for_weights(nodes, kept);
+    Activations(plan_, flow_, framework_, copies_attention_output_).save_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
   const std::vector<ByBlock> parts = {around(nodes), gathered(nodes), counted.again};
   std::vector<double> lazy_gradients = zeros();
   for (std::size_t d = 0; d < lazy_gradients.size(); ++d) lazy_gradients[d] = devices_[d].lazy_gradients.value();
-  const std::vector<double> moment = largest_moment(parts, saved, lazy_gradients, made_by_block(nodes));
-  const std::vector<double> held = largest_moment(parts, saved, zeros(), {});
-  // The loss comes last of a forward pass and first of a backward pass: what it keeps is not there beside layers of another pass.
+  const std::vector<double> peak = transient_peak(parts, saved, lazy_gradients, made_by_block(nodes));
+  const std::vector<double> held = transient_peak(parts, saved, zeros(), {});
+  // The loss comes last of a forward pass and first of a backward pass: what it saves does not coincide with layers of another pass.
   std::set<int> of_loss;
   for (const std::uint32_t n : nodes)
     if (is_loss(n)) of_loss.insert(plan_.pcg.nodes()[n].block);
@@ -175,8 +175,8 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
       if (!of_loss.contains(block)) devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
     }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    devices_[d].transient[stage] += base::Bytes(moment[d] + buffers * on_its_way[d]);
-    devices_[d].transient_held[stage] += base::Bytes(held[d] + buffers * on_its_way[d]);
+    devices_[d].transient[stage] += base::Bytes(peak[d] + buffers * in_transfer[d]);
+    devices_[d].transient_held[stage] += base::Bytes(held[d] + buffers * in_transfer[d]);
   }
 }
 
@@ -253,18 +253,18 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
 
 // The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
 // later.
-std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& parts, const ByBlock& saved,
+std::vector<double> MemoryCounter::transient_peak(const std::vector<ByBlock>& parts, const ByBlock& saved,
                                                   std::vector<double> lazy_gradients, const ByBlock& made) const {
-  ByBlock moments;
+  ByBlock sums;
   for (const ByBlock& part : parts)
     for (const auto& [block, bytes] : part) {
-      std::vector<double>& moment = moments.try_emplace(block, zeros()).first->second;
-      for (std::size_t d = 0; d < bytes.size(); ++d) moment[d] += bytes[d];
+      std::vector<double>& sum = sums.try_emplace(block, zeros()).first->second;
+      for (std::size_t d = 0; d < bytes.size(); ++d) sum[d] += bytes[d];
     }
   std::vector<double> freed = std::move(lazy_gradients);
   std::vector<double> largest = zeros();
   for (std::size_t d = 0; d < freed.size(); ++d) largest[d] = -freed[d];
-  for (auto at = moments.rbegin(); at != moments.rend(); ++at) {
+  for (auto at = sums.rbegin(); at != sums.rend(); ++at) {
     if (const auto here = made.find(at->first); here != made.end())
       for (std::size_t d = 0; d < freed.size(); ++d) freed[d] -= here->second[d];
     for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], at->second[d] - freed[d]);
@@ -275,7 +275,7 @@ std::vector<double> MemoryCounter::largest_moment(const std::vector<ByBlock>& pa
   return largest;
 }
 
-// What is there beside model states: activations and what passes with them, or else the optimizer's own while it runs.
+// Memory in addition to model states: activations and temporaries, or else the optimizer's own while it runs.
 struct Peak {
   base::Bytes activations, transient, update;
   [[nodiscard]] base::Bytes sum() const { return activations + transient + update; }
@@ -326,7 +326,7 @@ Limits limits_of(const topology::Device& device) {
 
 // An allocator keeps the place of gradients that are dropped before an iteration where these have a pool of their own, as those have that
 // another stream reduces: what it holds more than is allocated at the peak.
-base::Bytes held_besides(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, DeviceMemory m, base::Bytes peak) {
+base::Bytes held_in_pools(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, DeviceMemory m, base::Bytes peak) {
   if (m.lazy_gradients == base::Bytes(0)) return base::Bytes(0);
   m.lazy_gradients = base::Bytes(0);
   m.transient = m.transient_held;
@@ -348,7 +348,7 @@ std::vector<double> numbers_of(const DeviceMemory& m, const Limits& limits) {
 }
 
 MemoryUse use_of(const DeviceMemory& m, const Peak& p, base::Bytes held, const Limits& limits, base::DeviceId device) {
-  // What passes takes the place of gradients that are not made first.
+  // Temporaries take the place of gradients that are not yet allocated.
   const base::Bytes missing = std::min(base::Bytes(0), p.transient);
   return {m.always() + p.sum() + limits.reserved,
           limits.capacity,
@@ -370,7 +370,7 @@ std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& d
 
 namespace {
 
-// Of each device that is used, on the rank on which it needs most.
+// The use of each device that is used, on the rank on which it needs most.
 std::vector<MemoryUse> peaks_of(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster) {
   std::vector<MemoryUse> uses;
   const int pipeline = pcg::ranks_of(plan);
@@ -385,7 +385,7 @@ std::vector<MemoryUse> peaks_of(const pcg::Plan& plan, std::span<const DeviceMem
     for (int rank = 0; rank < pipeline && is_new; ++rank) {
       const Peak p = walk(plan, schedules[static_cast<std::size_t>(rank)], rank, m);
       if (p.sum() == base::Bytes(0) && pipeline > 1) continue;  // a rank of other devices
-      const base::Bytes held = held_besides(plan, schedules[static_cast<std::size_t>(rank)], rank, m, p.sum());
+      const base::Bytes held = held_in_pools(plan, schedules[static_cast<std::size_t>(rank)], rank, m, p.sum());
       const MemoryUse use = use_of(m, p, held, limits, base::DeviceId(d));
       if (!at->second || use.peak > at->second->peak) at->second = use;
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Memory of a plan, device by device, from the schedule alone: model states, activations kept between forward and backward, what
-// recomputation and gathered weights need for a moment. No simulation is needed: what is alive depends on order, not on time.
+// Memory of a plan, device by device, from the schedule alone: model states, activations saved for backward, temporaries of
+// recomputation and gathered weights. No simulation is needed: what is alive depends on order, not on time.
 
 #include <span>
 #include <vector>
@@ -42,13 +42,13 @@ struct DeviceMemory {
 // Cost: O(distinct devices x schedule), as devices with the same numbers are walked through once.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);
 
-// The peak of a plan as simulate_plan with `config` would tell it, without simulating. Cost: that of the two above.
+// Returns the peak of a plan that simulate_plan with `config` would report, without simulating. Cost: that of the two above.
 [[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
 // The same of every device that the plan uses, ascending.
 [[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& plan, const topology::Cluster& cluster,
                                                       const SimulationConfig& config = {});
 
-// What libraries hold on a device from the first iteration on, whatever the micro-batches (profiles::MemoryBehaviour). Workspaces of
+// Memory that libraries hold on a device from the first iteration on, whatever the micro-batches (profiles::MemoryBehaviour). Workspaces of
 // products. And placeholders of gradients: where a product adds its weight's gradient into the gradient buffer itself, autograd still gets
 // a tensor of the weight's shape, of which there is one for all weights of a shape (Transformer Engine,
 // transformer_engine/pytorch/module/base.py, get_dummy_wgrad; Megatron-LM's head takes them too, megatron/core/tensor_parallel/layers.py).

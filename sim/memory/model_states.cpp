@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-// What a device keeps of a weight of which it holds `parameters`, if `share` is what ZeRO leaves to each.
+// The states that a device keeps of a weight of which it holds `parameters`, if ZeRO leaves `share` to each.
 StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
   const double gradient = pcg::shards_gradients(zero, policy) ? each.gradient * share : each.gradient + each.half_gradient;
   return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
@@ -22,7 +22,7 @@ StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBy
 }
 
 // Numbers that an optimizer keeps for each parameter.
-int moments(pcg::Optimizer o) {
+int optimizer_moments(pcg::Optimizer o) {
   switch (o) {
     case pcg::Optimizer::adam: return 2;
     case pcg::Optimizer::momentum:
@@ -33,7 +33,7 @@ int moments(pcg::Optimizer o) {
 }
 
 // Adds what passes while Adam updates on the device: no states, so its traffic is not the update's (optimizer_kernel.hpp).
-void add_passing(ModelStateBytes& each, const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
+void add_temporaries(ModelStateBytes& each, const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {
   if (by != pcg::Optimizer::adam || plan.memory.offload.optimizer) return;
   each.update += framework.memory.adam_temporaries.value();
   each.optimizer += framework.memory.adam_temporaries.value();
@@ -73,7 +73,7 @@ ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::
   if (t.precision == pcg::Precision::bf16 && t.fp32_gradients && framework.memory.half_gradients) b.half_gradient = 2;
   b.optimizer = half ? 4 : 0;  // master copy
   if (half && b.gradient < 4 && framework.fp32_gradient_copy) b.optimizer += b.update = 4;
-  b.optimizer += static_cast<double>(moments(t.optimizer)) * 4;
+  b.optimizer += static_cast<double>(optimizer_moments(t.optimizer)) * 4;
   return b;
 }
 
@@ -82,7 +82,7 @@ ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::Framewo
   training.optimizer = by;
   ModelStateBytes b = model_state_bytes(training, framework);
   if (plan.memory.offload.optimizer) b.optimizer = b.update = 0;
-  else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(moments(by)) * 2;
+  else if (plan.memory.bf16_moments) b.optimizer -= static_cast<double>(optimizer_moments(by)) * 2;
   return b;
 }
 
@@ -115,7 +115,7 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
         const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
         const bool trained = plan.pcg.node(from.node).is_trained(), fp32 = trained && has_fp32_shards(plan, framework, stage);
         if (fp32) each.weight = each.gradient = 4, each.optimizer -= 4;
-        add_passing(each, plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
+        add_temporaries(each, plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
         const auto elements = static_cast<double>(l.shape.shard().elements());
         StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
         if (!trained) states = {.weights = states.weights};

@@ -26,11 +26,11 @@ struct ModelStateBytes {
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by);
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
 
-// What updates the weight behind input `input` of a node: the plan's optimizer, but Adam beside Muon, which takes the matrices of linear
-// layers and experts, and neither embedding nor head.
+// Returns the optimizer of the weight behind input `input` of a node: the plan's optimizer, but Adam beside Muon, which takes the matrices
+// of linear layers and experts, and neither embedding nor head.
 [[nodiscard]] pcg::Optimizer optimizer_of(const pcg::Plan& plan, std::uint32_t node, std::uint32_t input);
 
-// Of one device.
+// The bytes of one device.
 struct StateBytes {
   base::Bytes weights, gradients, optimizer;
   base::Bytes update;          // more of the optimizer while it runs
@@ -59,7 +59,7 @@ struct WeightBytes {
 // Whether products need transposed copies of what they read in fp8, on some device of the plan.
 [[nodiscard]] bool copies_columns(const pcg::Plan& plan, const topology::Cluster& cluster);
 
-// Of the weight that input `input` of `node` reads.
+// Returns the bytes of the weight that input `input` of `node` reads.
 [[nodiscard]] WeightBytes weight_bytes_of(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, std::uint32_t node,
                                           std::uint32_t input, bool copies_columns = false);
 

@@ -42,13 +42,13 @@ class BlockCounter {
   std::vector<double>& saved_of(int block) { return of_block(kept_.saved, block); }
 
   void add(const pcg::RecomputedUnit& unit) {
-    activations_.keep_inputs(unit.nodes, saved_of(block_of(unit.nodes.front())));
+    activations_.save_inputs(unit.nodes, saved_of(block_of(unit.nodes.front())));
     Activations again = empty_;
     std::vector<double> all(devices_, 0), inputs(devices_, 0);
     again.keep(unit.nodes, Activations::Scores::kept, all);
-    if (!unit.keeps_outputs) again.keep_outputs(unit.nodes, all);
+    if (!unit.keeps_outputs) again.save_outputs(unit.nodes, all);
     again.clear();
-    again.keep_inputs(unit.nodes, inputs);
+    again.save_inputs(unit.nodes, inputs);
     std::vector<double>& most = of_block(kept_.again, block_of(unit.nodes.front()));
     for (std::size_t d = 0; d < devices_; ++d) most[d] = std::max(most[d], all[d] - inputs[d]);
   }
@@ -63,7 +63,7 @@ class BlockCounter {
 }  // namespace
 
 SavedByBlock saved_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
-                          std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output) {
+                            std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output) {
   return BlockCounter(plan, flow, framework, devices, copies_attention_output).run(nodes);
 }
 

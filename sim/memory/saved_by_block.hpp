@@ -1,5 +1,5 @@
 #pragma once
-// What the forward pass of a virtual stage keeps, block by block of the graph: layers, mostly.
+// Tensors that the forward pass of a virtual stage saves for backward, block by block of the graph: layers, mostly.
 
 #include <map>
 #include <optional>
@@ -21,7 +21,7 @@ struct SavedByBlock {
 // `copies_attention_output` as of activations.hpp.
 // Cost: O(nodes x points + blocks x devices).
 [[nodiscard]] SavedByBlock saved_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
-                                        std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
+                                          std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
 
 // A block whose activations are copied to the hosts and back (pcg::Offload). Where all of n layers are offloaded, two are on the device at
 // once. Where k of them are, their copies share the pass out among them: that of the i-th is done when n i / k layers have run (Transformer
@@ -34,10 +34,10 @@ struct OffloadedBlock {
 };
 using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 
-// Those of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded. Cost: O(nodes).
+// The offloaded blocks of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded. Cost: O(nodes).
 [[nodiscard]] OffloadedBlocks offloaded_blocks(const pcg::Plan& plan, std::span<const std::uint32_t> nodes, int stage);
 
-// Those that have something to keep, with their bytes. Cost: that of saved_by_block.
+// The offloaded blocks that save something, with their bytes. Cost: that of saved_by_block.
 [[nodiscard]] OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& flow,
                                                     const profiles::FrameworkProfile& framework, int stage);
 

@@ -86,7 +86,7 @@ GradientSums::GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interni
                           {}});
           sums_for_[n].push_back(id);
         }
-        // Uses ascend: the first reader is the last that a backward pass comes to, its inputs in turn.
+        // Uses ascend: the first reader is the last that a backward pass comes to, its inputs in order.
         if (all_[id.value].last.consumer == use.consumer) all_[id.value].last = use;
         of_input_[use.consumer][use.input] = id;
       }

@@ -17,13 +17,14 @@ class Deliveries {
   // Cost: O(inputs of all nodes).
   Deliveries(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned);
 
-  // What input `input` of a computing node reads. None: it comes from a weight or from the data, which lie where they are read.
+  // The delivery that input `input` of a computing node reads. None: it comes from a weight or from the data, which lie where they are
+  // read.
   [[nodiscard]] std::optional<DeliveryId> of(std::uint32_t node, std::size_t input) const { return of_input_[node][input]; }
   // Its place among the deliveries that nodes of its producer's stage make, from 0, and how many of them there are.
   [[nodiscard]] std::size_t place(DeliveryId d) const { return all_[d.value].place; }
   [[nodiscard]] std::size_t made_by(int stage) const { return made_by_[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // What brings the tensor from where it is made to that layout. Cost: that of reshard(), once.
+  // The movement of the tensor from where it is made to that layout. Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(DeliveryId d);
 
   // An input that its own stage gathers: an all-gather brings it to the node from its producer.
@@ -31,7 +32,7 @@ class Deliveries {
     MovementId movement;
     std::uint32_t producer = 0;
   };
-  // Of an operator with weights: the inputs that are kept as shards after the forward pass, and gathered again for the weight gradient
+  // The inputs of an operator with weights that are saved as shards after the forward pass, and gathered again for the weight gradient
   // (sequence parallelism, Korthikanti et al., arXiv 2205.05198, section 4.2.2). None of an operator without weights.
   [[nodiscard]] const std::vector<Gathered>& gathered_again(std::uint32_t node);
 
@@ -66,9 +67,9 @@ class GradientSums {
   // Cost: O(inputs of all nodes).
   GradientSums(const pcg::Plan& plan, const FlowGraph& flow, Interning& interned);
 
-  // What input `input` of a computing node contributes to. None: the input comes from a weight or from the data.
+  // The sum that input `input` of a computing node contributes to. None: the input comes from a weight or from the data.
   [[nodiscard]] std::optional<GradientId> of(std::uint32_t node, std::size_t input) const { return of_input_[node][input]; }
-  // What the node's own backward pass waits for.
+  // The sums that the node's own backward pass waits for.
   [[nodiscard]] std::span<const GradientId> sums_for(std::uint32_t node) const { return sums_for_[node]; }
   // The stage of the readers.
   [[nodiscard]] int stage(GradientId g) const { return all_[g.value].stage; }
@@ -79,7 +80,7 @@ class GradientSums {
   // Whether the sum is complete when this reader has added its part: a backward pass goes through nodes downwards, and through the inputs
   // of one node upwards.
   [[nodiscard]] bool is_last(GradientId g, const Use& reader) const { return all_[g.value].last == reader; }
-  // What brings the sum to the node that made the tensor. Cost: that of reshard(), once.
+  // The movement of the sum to the node that made the tensor. Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(GradientId g);
 
  private:

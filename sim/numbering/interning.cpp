@@ -30,7 +30,7 @@ std::vector<LayoutId> Interning::layout_ids(const std::vector<Layout>& layouts) 
 }
 
 LayoutId Interning::layout_id(const Layout& l) {
-  // A layout as one row of numbers: rows compare in one go, where structs of vectors compare piece by piece.
+  // A layout as one row of numbers: rows compare in one go, where structs of vectors compare member by member.
   std::vector<std::int64_t> key{l.shape.sum, l.shape.copy};
   for (const pcg::ParallelDim& d : l.shape.dims) {
     key.push_back(d.size);

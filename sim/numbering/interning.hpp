@@ -49,7 +49,8 @@ class Interning {
   [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
-  // What brings a tensor from one layout to another. `how`: how_to_move(). `tokens`: it is what tokens send to experts or get from them.
+  // The movement of a tensor from one layout to another. `how`: how_to_move(). `tokens`: it is what tokens send to experts or get from
+  // them.
   [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, Wire wire, pcg::BetweenStages how,
                                     const std::optional<TokenRouting>& tokens);
   [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);

@@ -120,7 +120,7 @@ struct Program {
   // One per virtual stage; none for positions that do not occur, and for passes that the schedule does not have.
   ByPosition<std::vector<BlockId>> backward, inputs, weights;
   BlockId update;
-  // Those of a pass, which is not the update.
+  // The blocks of a pass, which is not the update.
   [[nodiscard]] const std::vector<BlockId>& blocks_of(Pass pass, MicroBatchPosition position) const {
     const bool first = position == MicroBatchPosition::first || position == MicroBatchPosition::only;
     switch (pass) {
@@ -149,7 +149,7 @@ struct Program {
   std::vector<topology::DeviceKind> device_types;        // in use
   std::vector<double> seconds;                           // see Part
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
-  std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by what they rest on; indexed as `seconds`
+  std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by their basis; indexed as `seconds`
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
   bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
   base::Seconds launch_jitter;                           // profiles::HostCosts
@@ -161,7 +161,7 @@ struct Program {
   };
   std::vector<Home> events;  // by EventId
   std::vector<base::Note> notes;
-  profiles::ByBasis<std::set<pcg::KernelKind>> kinds;  // of kernels, by what their times rest on
+  profiles::ByBasis<std::set<pcg::KernelKind>> kinds;  // of kernels, by the basis of their times
 };
 
 // How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their costs and most of their program.
@@ -181,10 +181,10 @@ struct Variant {
 // the one travel beside the kernels of the other (Megatron-Core's --overlap-moe-expert-parallel-comm; DualPipe, arXiv 2412.19437, section
 // 3.2.1). A part ends where the pass sends tokens on their way.
 
-// The order of so many parts: the pass that has less of its parts behind it goes on, the backward pass first.
+// Returns the order of the parts: the pass that has run less of its parts goes on, the backward pass first.
 [[nodiscard]] std::vector<Pass> alternation(std::size_t forward_parts, std::size_t backward_parts);
 
-// Returns: one block with the items of both in that order. Their events are told apart by the passes that they are at home in.
+// Returns: one block with the items of both in that order. Their events differ by the passes that signal them.
 // Cost: O(items and what they wait for).
 [[nodiscard]] Block merged(const Block& forward, const Block& backward);
 

@@ -5,7 +5,7 @@ namespace sim {
 std::optional<MisalignedProducts> misaligned_products(const pcg::Plan& plan, const FlowGraph& flow) {
   const bool tf32 = plan.training.precision == pcg::Precision::tf32;
   if (!tf32 && !pcg::is_half(plan.training.precision)) return std::nullopt;
-  MisalignedProducts odd{.multiple = tf32 ? 4 : 8};
+  MisalignedProducts misaligned{.multiple = tf32 ? 4 : 8};
   double all = 0, largest = 0;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = plan.pcg.nodes()[n];
@@ -17,15 +17,15 @@ std::optional<MisalignedProducts> misaligned_products(const pcg::Plan& plan, con
     const double flops = made * static_cast<double>(in);
     all += flops;
     for (const std::int64_t row : weight)
-      if (row % odd.multiple != 0) {
-        odd.share += flops;
-        if (flops > largest) largest = flops, odd.layer = node.name, odd.numbers = row;
+      if (row % misaligned.multiple != 0) {
+        misaligned.share += flops;
+        if (flops > largest) largest = flops, misaligned.layer = node.name, misaligned.numbers = row;
         break;
       }
   }
-  if (odd.layer.empty()) return std::nullopt;
-  odd.share /= all;
-  return odd;
+  if (misaligned.layer.empty()) return std::nullopt;
+  misaligned.share /= all;
+  return misaligned;
 }
 
 }  // namespace sim

@@ -1,6 +1,6 @@
 #pragma once
 // Products whose matrices have rows of no whole multiple of 16 bytes, which tensor cores take far slower than others: a vocabulary that
-// nobody padded, as a rule. No profile knows how slow, so a forecast says that they are there.
+// is not padded, as a rule. No profile knows how slow, so a forecast says that they are there.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace sim {
 
-// Of the linear layers of a plan in half precision or tf32, by the FLOPs that a device computes in one pass.
+// Returns those of the linear layers of a plan in half precision or tf32, by the FLOPs that a device computes in one pass.
 struct MisalignedProducts {
   double share = 0;          // of the layers with such rows
   std::string layer;         // of these the one with most FLOPs

@@ -48,7 +48,7 @@ struct LinkUse {
   std::string name;         // of the busiest; the first among equals
   std::uint32_t count = 0;  // one-way links; a wire has one each way
   base::Bytes bytes;        // of the flows that cross such a link, each flow once: as CommunicationBytes::by_link
-  // What keeps the links busy: every link that a flow crosses counts, and what a library leaves unused of it, too.
+  // The bytes that keep the links busy: every link that a flow crosses counts, and what a library leaves unused of it, too.
   base::Bytes carried;
   base::BytesPerSecond bandwidth;  // of all of them together
   double busy = 0;                 // carried / (bandwidth x iteration): the mean over the links
@@ -64,7 +64,7 @@ inline constexpr int kUseIntervals = 100;
 // idle: the rest, above all waiting for the host to launch.
 struct Breakdown {
   base::Seconds compute, exposed_communication, bubble, idle;
-  // What exposed_communication is made of, each adding up to it: "all_reduce", or "host_copy"; and the type of the link that the transfer
+  // The parts of exposed_communication, each adding up to it: "all_reduce", or "host_copy"; and the type of the link that the transfer
   // keeps busy longest, "host" for a copy and "none" where nothing crosses a link. While several are under way, the first of them counts.
   std::map<std::string, base::Seconds> exposed_by_collective, exposed_by_link;
 };
@@ -75,12 +75,13 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
-// Of the capacity: the largest mean error of a group's forecasts of what is allocated but for two of small models (docs/accuracy.md, column
-// "peak memory"), rounded up. What allocators hold on top, they give back in part when memory is short (docs/accuracy.md, "Memory").
+// A share of the capacity: the largest mean error of a group's forecasts of what is allocated but for two of small models
+// (docs/accuracy.md, column "peak memory"), rounded up. What allocators hold on top, they give back in part when memory is short
+// (docs/accuracy.md, "Memory").
 inline constexpr double kMemoryMargin = 0.03;
 
-// Of the device that has least room left at its peak: its capacity less its peak, so below 0 where it does not fit. Among equals the
-// lowest number. All zero where a plan uses no memory.
+// The use of the device that has least room left at its peak, which is its capacity less its peak, so below 0 where it does not fit. Among
+// equals the lowest number. All zero where a plan uses no memory.
 struct MemoryUse {
   base::Bytes peak, capacity;
   base::Bytes weights, gradients, optimizer, activations, workspace;
@@ -104,7 +105,7 @@ struct Span {
   std::string name;    // "layer0.mlp.up forward, micro-batch 3"
   base::Seconds start, duration;
   base::Bytes bytes;  // of a transfer: all of its flows; else 0
-  // Of a message from one device to others: its number, from 1, and which end this span is. 0: no message.
+  // A message from one device to others: its number, from 1, and which end this span is. 0: no message.
   std::uint32_t message = 0;
   bool receives = false;
 };

@@ -11,7 +11,7 @@ namespace sim {
 
 // The passes that an iteration is made of, and where in the iteration a micro-batch's backward pass lies.
 
-// backward: gradients of inputs and weights. inputs, weights: the same in two passes, where the schedule runs them apart.
+// backward: gradients of inputs and weights. inputs, weights: the same in two passes, where the schedule separates them.
 enum class Pass : std::uint8_t { forward, backward, inputs, weights, update };
 
 // Backward passes differ by position: the first micro-batch's gradients are kept as they are, later ones are added to them, and the last
@@ -39,7 +39,7 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-// What decides the order.
+// The facts that decide the order.
 struct Schedule {
   pcg::ScheduleKind kind = pcg::ScheduleKind::one_f_one_b;
   int ranks = 1, chunks = 1, micro_batches = 1;
@@ -48,7 +48,7 @@ struct Schedule {
   bool lean = false;    // pcg::Plan::lean_warm_up
 };
 
-// The plan's, of so many micro-batches.
+// Returns the plan's schedule for `micro_batches` micro-batches.
 [[nodiscard]] Schedule schedule_of(const pcg::Plan& plan, int micro_batches);
 
 // Whether a schedule has backward passes that leave the gradients of weights for later, and whether it has others.
@@ -61,7 +61,7 @@ struct Schedule {
 
 // Returns: the passes of rank `rank` in order: each (chunk, micro-batch) once forward and once backward, in one pass or in two.
 // GPipe: all forward, then all backward (Huang et al., arXiv 1811.06965). 1F1B: ranks - rank - 1 forward to warm up, then one
-// of each in turn (Narayanan et al., PipeDream, SOSP'19). Interleaved: the same over chunks, in rounds of `ranks` micro-batches
+// of each alternately (Narayanan et al., PipeDream, SOSP'19). Interleaved: the same over chunks, in rounds of `ranks` micro-batches
 // per chunk, warming up with 2 (ranks - rank - 1) + (chunks - 1) ranks (Megatron-LM, arXiv 2104.04473, section 2.2).
 // With as many micro-batches as ranks, interleaving runs all forward passes first, as Megatron-LM does.
 // Lean: interleaved or flexible, warming up with ranks - rank - 1 passes less, as 1F1B does. Each turn of a rank still comes after those of

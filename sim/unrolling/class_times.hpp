@@ -16,7 +16,7 @@ class ClassTimes {
   ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
 
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
-  // The same seconds by what they rest on.
+  // The same seconds by their basis.
   [[nodiscard]] profiles::ByBasis<double> kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const;
   // An entry of Program::seconds.
   [[nodiscard]] double seconds(std::uint32_t at, std::uint32_t device_class) const {

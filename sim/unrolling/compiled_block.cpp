@@ -16,7 +16,7 @@ void sort_unique(std::vector<T>& v) {
   v.erase(std::unique(v.begin(), v.end()), v.end());
 }
 
-// What some work waits for on one device class.
+// The entries that some work waits for on one device class.
 struct Waits {
   std::vector<std::uint32_t> after;  // entries of the block
   std::vector<Crossing> waits_on;

@@ -3,9 +3,9 @@
 // the host's work to launch both. Copied once per micro-batch by unroll().
 //
 // Where a device may wait for its host, each run has the launch that it waits for. Where the host, starting a block together with the
-// device, would hold it up by less than kLaunchTolerance of the block's kernels in all, two launches stand for the block: the
-// first kernels', which they wait for, and the rest. A block that is merged with another one has all its launches: the host is at work on
-// both in turn.
+// device, would hold it up by less than kLaunchTolerance of the block's kernels in all, two launches represent the block: the
+// first kernels', which they wait for, and the rest. A block that is merged with another one has all its launches: the host
+// alternates between both.
 
 #include <cstdint>
 #include <optional>
@@ -32,10 +32,10 @@ struct KernelRun {
   std::uint32_t device_class = 0;
   std::vector<Part> parts;
   base::Seconds seconds;
-  profiles::ByBasis<base::Seconds> by_basis;  // the same by what they rest on
+  profiles::ByBasis<base::Seconds> by_basis;  // the same by their basis
 };
 
-// What the host of a device class does to launch kernels or a transfer.
+// A launch of kernels or of a transfer by the host of a device class.
 struct HostLaunch {
   std::uint32_t device_class = 0;
   base::Seconds seconds;
@@ -76,7 +76,7 @@ struct CompiledBlock {
 // Cost: O(items x classes they concern x classes of the items they wait for).
 [[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged);
 
-// What the hosts of one block do: whether they keep ahead of their devices, so that two launches stand for all of a block's.
+// The work of the hosts of one block: whether they keep ahead of their devices, so that two launches can represent all.
 
 // The host of a device class works without a pause from the moment when its device starts the block.
 struct HostWork {

@@ -44,7 +44,7 @@ class Unroller {
     }
     return at->second;
   }
-  // What an entry waits for in another instance.
+  // The tasks of other instances that an entry waits for.
   void wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const;
   std::uint32_t step_of(const Entry& e);
   void place(BlockId id, int stage, const Slot& slot, bool merged) {
@@ -90,8 +90,8 @@ std::uint32_t Unroller::step_of(const Entry& e) {
   return transfer_steps_[transfer];
 }
 
-// Those of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch that wants
-// the updated weights. Two versions are enough: the next iteration begins with the weights of the update before (PipeDream-2BW,
+// The instances of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch
+// that wants the updated weights. Two versions are enough: the next iteration begins with the weights of the update before (PipeDream-2BW,
 // section 3.1).
 void Unroller::place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
   const int wants_update = (iteration + 2) * of_iteration_;

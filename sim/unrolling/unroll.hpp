@@ -24,8 +24,8 @@ struct Unrolled {
 };
 
 // Returns: a graph whose order of tasks is, for each device, that in which it runs them.
-// micro_batches: so many, whatever the plan says; three at least where they are not the plan's own. Of a schedule that runs on: those of
-// so many iterations, each of which ends with an update.
+// micro_batches: their number, whatever the plan says; three at least where it is not the plan's own. A schedule that runs on has those
+// of as many iterations, each of which ends with an update.
 // Cost: O(tasks + dependencies x log of the signals of a block).
 [[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches,
                               const topology::Cluster& cluster);

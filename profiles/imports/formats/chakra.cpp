@@ -142,7 +142,7 @@ bool ChakraReader::next(std::string& message) {
   }
   if (length.bytes == 0 || length.value > kLongestMessage)
     refuse(trace_.file, fmt::format("is no Chakra trace, or damaged: message {} has an impossible length", messages_));
-  // In pieces: a length that is a lie must not take memory before the bytes are there.
+  // In chunks: a length that is wrong must not take memory before the bytes are there.
   message.clear();
   while (message.size() < length.value) {
     const std::size_t had = message.size(), piece = std::min<std::size_t>(length.value - had, 1 << 20);

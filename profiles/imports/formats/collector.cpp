@@ -41,7 +41,7 @@ class CollectedReader {
   ImportedTrace read();
 
  private:
-  // Every problem is collected; the value that stands in for a wrong one is never used.
+  // Every problem is collected; the value in place of a wrong one is never used.
   void complain(const std::string& path, const std::string& message);
   double number(const json& in, const char* key, const std::string& path);
   std::int64_t whole(const json& in, const char* key, const std::string& path);
@@ -160,7 +160,7 @@ void CollectedReader::read_kernel(const json& in, const std::string& path) {
                             .duration = base::Seconds(seconds)});
 }
 
-// Of what PyTorch ran, that which is one kernel made for it: eager pieces and variants are for people (tools/collector/operation_cases.py).
+// The operations of PyTorch that are one kernel: eager parts and variants are for people (tools/collector/operation_cases.py).
 void CollectedReader::read_operation(const json& in, const std::string& path) {
   const std::string how = text(in, "how", path);
   if (how == "fused" || how == "plain" || how == "cudnn" || how == "compiled") read_kernel(in, path);

@@ -137,7 +137,7 @@ class Builder {
   std::vector<Known> known_;
   std::unordered_map<std::uint32_t, std::uint32_t> operations_;  // host operation -> ImportedTrace::operations
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<pcg::Kernel>> works_;
-  std::size_t odd_gathers_ = 0, odd_groups_ = 0;
+  std::size_t inconsistent_gathers_ = 0, inconsistent_groups_ = 0;
 };
 
 const Builder::Known& Builder::known(std::uint32_t name) {
@@ -204,7 +204,7 @@ void Builder::take_arguments(const CollectiveArguments& a, ImportedCollective& c
   c.group = a.group;
   c.ranks = parse_ranks(a.ranks);
   if (c.group_size == 0) c.group_size = static_cast<int>(c.ranks.size());
-  if (!c.ranks.empty() && c.ranks.size() != static_cast<std::size_t>(c.group_size)) ++odd_groups_;
+  if (!c.ranks.empty() && c.ranks.size() != static_cast<std::size_t>(c.group_size)) ++inconsistent_groups_;
   const ElementType* type = element_type(a.element);
   if (type == nullptr) return;
   c.element = type->name;
@@ -215,7 +215,7 @@ void Builder::take_arguments(const CollectiveArguments& a, ImportedCollective& c
   const bool gather = c.kind == profiles::CollectiveKind::all_gather;
   if (!gather || a.out_elements < 0) return;
   const base::Bytes out(static_cast<double>(a.out_elements) * type->bytes);
-  if (c.bytes && *c.bytes != out) ++odd_gathers_;
+  if (c.bytes && *c.bytes != out) ++inconsistent_gathers_;
   c.bytes = out;
 }
 
@@ -277,17 +277,17 @@ void Builder::add_iterations() {
 }
 
 void Builder::add_notes() {
-  if (raw_->odd_device_events > 0)
-    trace_.notes.push_back(fmt::format("{} device events without begin and duration are left out", raw_->odd_device_events));
+  if (raw_->incomplete_device_events > 0)
+    trace_.notes.push_back(fmt::format("{} device events without begin and duration are left out", raw_->incomplete_device_events));
   const auto lost = std::ranges::count(links_->operation, kNone);
   if (lost > 0 && !raw_->operations.empty())
     trace_.notes.push_back(fmt::format("{} of {} device events have no recorded launch within an operation: shapes are not known for them",
                                        lost, links_->operation.size()));
-  if (odd_gathers_ > 0)
-    trace_.notes.push_back(
-        fmt::format("{} all-gathers give out another size than group size times what goes in; the size given out is used", odd_gathers_));
-  if (odd_groups_ > 0)
-    trace_.notes.push_back(fmt::format("{} collectives list another number of ranks than their group size", odd_groups_));
+  if (inconsistent_gathers_ > 0)
+    trace_.notes.push_back(fmt::format(
+        "{} all-gathers give out another size than group size times what goes in; the size given out is used", inconsistent_gathers_));
+  if (inconsistent_groups_ > 0)
+    trace_.notes.push_back(fmt::format("{} collectives list another number of ranks than their group size", inconsistent_groups_));
 }
 
 ImportedTrace Builder::build() {

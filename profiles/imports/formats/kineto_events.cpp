@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostEvents = 20'000'000;
 constexpr std::size_t kDeepest = 128;
 
-// Where in the document the reader stands. `other` is skipped with all that is below it.
+// The reader's place in the document. `other` is skipped with all that is below it.
 enum class Where { nothing, document, events, event, arguments, shapes, shape, types, devices, device, distributed, other };
 
 // One value of the file, whatever its type: numbers keep their text, so that no digit of a time stamp is lost.
@@ -261,11 +261,11 @@ std::uint32_t EventReader::collective() {
 
 void EventReader::finish_device_event(DeviceWork work) {
   if (event_.phase != "X") {
-    ++trace_->odd_device_events;
+    ++trace_->incomplete_device_events;
     return;
   }
   DeviceEvent e{.work = work, .name = trace_->names.id(event_.name), .start = time(event_.start, "ts"), .duration = duration()};
-  // Device and stream are arguments too; where they are not, process and thread stand for them.
+  // Device and stream are arguments too; where they are not, process and thread replace them.
   e.device = event_.device >= 0 ? event_.device : whole(event_.process).value_or(0);
   e.stream = event_.stream >= 0 ? event_.stream : whole(event_.thread).value_or(0);
   if (e.device > INT32_MAX) refuse_event(fmt::format("is on device {}", e.device));

@@ -1,5 +1,5 @@
 #pragma once
-// The events of a Kineto / Chrome trace that an import needs, as they stand in the file: device events, the host operations and runtime
+// The events of a Kineto / Chrome trace that an import needs, as the file has them: device events, the host operations and runtime
 // calls that launched them, marked steps. Not yet linked (kineto.cpp does that). Private to this folder.
 
 #include <cstdint>
@@ -84,7 +84,7 @@ struct RawTrace {
   std::vector<Step> steps, device_steps;  // ProfilerStep#N as the host saw them, and as the device did
   std::vector<RawDevice> devices;
   std::int64_t rank = -1, world_size = -1;
-  std::int64_t odd_device_events = 0;  // device events that are no complete ("X") ones
+  std::int64_t incomplete_device_events = 0;  // device events that are no complete ("X") ones
 };
 
 // Returns the events in the order of the file. Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an

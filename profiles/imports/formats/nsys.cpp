@@ -66,7 +66,7 @@ Database::Database(const std::filesystem::path& file) : file_(file.string()) {
   (void)next(prepare("PRAGMA cell_size_check = ON"));
 }
 
-// The header tells how many pages there are; SQLite itself notices a missing page only when it comes to it.
+// The header has the number of pages; SQLite itself notices a missing page only when it comes to it.
 void Database::check_length() const {
   std::ifstream in(file_, std::ios::binary);
   unsigned char header[100] = {};

@@ -31,7 +31,7 @@ bool is_gzip(std::filebuf& file) {
   return is;
 }
 
-// Boost tells a stream that ends too early in two ways, by where it ends.
+// Boost reports a stream that ends too early in two forms, by where it ends.
 bool is_cut_short(const io::gzip_error& e) {
   return e.error() == io::gzip::bad_footer || (e.error() == io::gzip::zlib_error && e.zlib_error_code() == io::zlib::buf_error);
 }

@@ -52,7 +52,7 @@ JsonSource::int_type JsonSource::underflow() {
   if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
   out_.clear();
   while (out_.empty() && bytes_->sgetc() != traits_type::eof()) {
-    // Only a piece at a time, so that memory stays small.
+    // Only a part at a time, so that memory stays small.
     for (std::streamsize left = std::max<std::streamsize>(bytes_->in_avail(), 1); left > 0; --left)
       take(static_cast<char>(bytes_->sbumpc()));
   }

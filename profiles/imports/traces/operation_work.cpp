@@ -48,7 +48,7 @@ std::optional<Kernel> matmul(const InputShapes& in, std::size_t a, bool batched)
   return sound(k);
 }
 
-// Reads and writes so many tensors of input `i`'s size.
+// Reads and writes `count` tensors of input `i`'s size.
 std::optional<Kernel> passes(KernelKind kind, const InputShapes& in, std::size_t i, double tensors, double flops_per_element) {
   const double element = bytes_of_element(in, i);
   if (i >= in.dims.size() || in.dims[i].empty() || element == 0) return std::nullopt;

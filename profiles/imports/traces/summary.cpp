@@ -48,7 +48,7 @@ std::string kind_text(const ImportedTrace& t, const ImportedCollective& c) {
   return name.substr(0, std::min<std::size_t>(name.find('('), 60));
 }
 
-// Means over the collectives whose size is known; busbw needs the group's size besides.
+// Means over the collectives whose size is known; busbw needs the group's size, too.
 void add_bandwidths(const ImportedCollective& c, CollectiveTotal& total) {
   if (total.sized == 0 || !(total.sized_time.value() > 0)) return;
   total.algbw = total.bytes / total.sized_time;

@@ -237,7 +237,7 @@ TEST_CASE("what is gathered cast is cast by its share, and its columns are made 
 
 TEST_CASE("what is kept in fp8 is cast when it was read, and back before the backward pass") {
   sim::NodeShape n = product();
-  n.casts_kept = true;
+  n.casts_saved = true;
   const Kernels forward = sim::forward_kernels(n, kHalf, {}), backward = sim::input_gradient_kernels(n, kHalf, {});
   CHECK(forward.back().bytes.value() == test::about((2 + 1) * kRead));
   CHECK(forward.size() == own_forward(n).size() + 1);
