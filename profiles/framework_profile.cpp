@@ -70,7 +70,7 @@ std::map<std::string, double> read_shares(const base::Yaml& node, const std::str
   base::MapReader map(node, path, sink);
   std::map<std::string, double> shares;
   for (const std::string& device : device_names()) {
-    const std::string generation = device.substr(0, device.find('-'));
+    const std::string generation = generation_of(device);
     if (shares.contains(generation)) continue;
     if (const auto share = map.number(generation, 0.01, 1)) shares[generation] = *share;
   }
@@ -82,8 +82,7 @@ std::set<std::string> read_generations(const base::Yaml& node, const std::string
   base::MapReader map(node, path, sink);
   std::set<std::string> generations;
   for (const std::string& device : device_names())
-    if (const std::string generation = device.substr(0, device.find('-')); map.boolean(generation).value_or(false))
-      generations.insert(generation);
+    if (const std::string generation = generation_of(device); map.boolean(generation).value_or(false)) generations.insert(generation);
   map.finish();
   return generations;
 }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 #include "pcg/plan/recomputed_units.hpp"
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "profiles/network_profile.hpp"
 #include "profiles/profile_files.hpp"
 #include "sim/accounting/account.hpp"

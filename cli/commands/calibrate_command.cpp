@@ -22,11 +22,8 @@
 #include "profiles/fit/profile_text.hpp"
 #include "profiles/kinds.hpp"
 #include "profiles/measured/measurements.hpp"
-#include "reports/calibration/device.hpp"
-#include "reports/calibration/framework.hpp"
-#include "reports/calibration/network.hpp"
+#include "reports/calibration/calibration.hpp"
 #include "scenarios/confidence/fit/framework_fit.hpp"
-#include "scenarios/confidence/fit/framework_text.hpp"
 
 namespace cli {
 namespace {

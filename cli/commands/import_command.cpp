@@ -16,7 +16,6 @@
 #include "profiles/measured/collective_tables.hpp"
 #include "profiles/measured/kernel_tables.hpp"
 #include "reports/imports/import_report.hpp"
-#include "reports/imports/topology_report.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace cli {

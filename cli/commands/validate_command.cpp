@@ -9,11 +9,9 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "reports/html/page.hpp"
-#include "reports/validation/json.hpp"
-#include "reports/validation/markdown.hpp"
-#include "reports/validation/text.hpp"
+#include "reports/validation/assessment.hpp"
 #include "scenarios/confidence/validate.hpp"
-#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/intervals/interval.hpp"
 
 namespace cli {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
 
 namespace cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/graph/stored_weights.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
 #include "pcg/resizing/resize.hpp"

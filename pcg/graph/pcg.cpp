@@ -134,4 +134,81 @@ base::Attempt<NodeId> PcgBuilder::append(PcgNode node) {
 
 Pcg PcgBuilder::build() && { return std::move(pcg_); }
 
+namespace {
+
+// What summands mean: their sum. The last addition has the node's name.
+GraphTensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<GraphTensorRef>& inputs) {
+  if (inputs.size() == 1) return builder.add(name, Unary{.kind = Unary::Kind::identity}, inputs);
+  GraphTensorRef sum = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    sum = builder.add(i + 1 == inputs.size() ? name : fmt::format("{}.{}", name, i), Binary{}, {sum, inputs[i]});
+  return sum;
+}
+
+}  // namespace
+
+Graph serial(const Pcg& pcg) {
+  GraphBuilder builder(pcg.name());
+  std::size_t begun = 0;
+  auto begin_blocks = [&](std::size_t count) {
+    for (; begun < count; ++begun) builder.begin_block(pcg.blocks()[begun]);
+  };
+  std::vector<std::vector<GraphTensorRef>> made;  // of each PCG node: its outputs in the graph
+  for (const PcgNode& n : pcg.nodes()) {
+    std::vector<GraphTensorRef> inputs;
+    for (TensorRef t : n.inputs) inputs.push_back(made[t.node.value][static_cast<std::size_t>(t.output)]);
+    if (n.parallel_operator()) {
+      made.push_back({inputs[0]});
+      continue;
+    }
+    begin_blocks(static_cast<std::size_t>(n.block) + 1);
+    BASE_CHECK(begun == static_cast<std::size_t>(n.block) + 1, "{}: nodes are not in the order of their blocks", n.name);
+    if (std::holds_alternative<Summands>(*n.operation())) made.push_back({added(builder, n.name, inputs)});
+    else made.push_back(builder.add_raw(n.name, *n.operation(), std::move(inputs)));
+  }
+  begin_blocks(pcg.blocks().size());
+  return std::move(builder).build();
+}
+
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string_view kind_of(const GraphNode& n) { return kind_name(n.op); }
+std::string_view kind_of(const PcgNode& n) { return n.parallel_operator() ? kind_name(*n.parallel_operator()) : kind_name(*n.operation()); }
+
+std::string_view style(const GraphNode& n) {
+  return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op) ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
+}
+std::string_view style(const PcgNode& n) {
+  if (n.parallel_operator()) return ", shape=ellipse, style=filled, fillcolor=\"#ffd37f\"";
+  return n.is_source() ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
+}
+
+template <class AnyGraph>
+std::string dot(const AnyGraph& g) {
+  std::string out = fmt::format(
+      "digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n",
+      escaped(g.name()));
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const auto& node = g.nodes()[n];
+    out += fmt::format("  n{} [label=\"{}\\n{}\"{}];\n", n, escaped(node.name), kind_of(node), style(node));
+  }
+  for (std::size_t n = 0; n < g.nodes().size(); ++n)
+    for (const auto& t : g.nodes()[n].inputs) out += fmt::format("  n{} -> n{} [label=\"{}\"];\n", t.node.value, n, to_text(g.shape(t)));
+  return out + "}\n";
+}
+
+}  // namespace
+
+std::string to_dot(const Pcg& pcg) { return dot(pcg); }
+std::string to_dot(const Graph& graph) { return dot(graph); }
+
 }  // namespace pcg

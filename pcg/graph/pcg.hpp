@@ -92,4 +92,13 @@ class PcgBuilder {
   std::unordered_set<std::string> names_;
 };
 
+// Returns the same graph without parallelism: no parallel operators, every degree 1, additions (of one summand: an
+// identity) in place of summands. serial(parallelize(g, shardings)) == g, but where g has summands. Requires: the operators stand in the
+// order of their blocks (violations() of a plan says where not).
+[[nodiscard]] Graph serial(const Pcg& pcg);
+
+// Return DOT text for Graphviz, parallel operators coloured.
+[[nodiscard]] std::string to_dot(const Pcg& pcg);
+[[nodiscard]] std::string to_dot(const Graph& graph);
+
 }  // namespace pcg

@@ -8,7 +8,6 @@
 #include "base/check.hpp"
 
 namespace pcg {
-
 namespace {
 
 // Whether the block, a weighty one, is of the layers that stay in bf16.

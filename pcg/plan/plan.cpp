@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/yaml/emit.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/low_precision.hpp"
 
 namespace pcg {
 namespace {

@@ -10,10 +10,8 @@
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "pcg/plan/graphed_parts.hpp"
+#include "pcg/plan/choices.hpp"
 #include "pcg/plan/mapping.hpp"
-#include "pcg/plan/memory_policy.hpp"
-#include "pcg/plan/overlap.hpp"
 
 namespace pcg {
 
@@ -136,5 +134,20 @@ struct Plan {
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.
 [[nodiscard]] std::vector<std::string> violations(const Plan& plan);
+
+// Ranks of a pipeline are groups of devices that run their virtual stages in one order.
+// Rank r of n has the stages r, r + n, r + 2n, ...; DualPipe's has r and 2n - 1 - r, and is a pair of places in the pipeline: each of the
+// two runs the one stage for micro-batches of one direction and the other stage for those of the other.
+[[nodiscard]] constexpr int rank_of(ScheduleKind kind, int ranks, int stage) {
+  if (kind == ScheduleKind::dual_pipe && stage >= ranks) return 2 * ranks - 1 - stage;
+  return stage % ranks;
+}
+[[nodiscard]] constexpr int stage_of(ScheduleKind kind, int ranks, int rank, int chunk) {
+  if (kind == ScheduleKind::dual_pipe && chunk == 1) return 2 * ranks - 1 - rank;
+  return chunk * ranks + rank;
+}
+
+[[nodiscard]] inline int ranks_of(const Plan& plan) { return plan.stages / plan.chunks; }
+[[nodiscard]] inline int rank_of(const Plan& plan, int stage) { return rank_of(plan.schedule, ranks_of(plan), stage); }
 
 }  // namespace pcg

@@ -1,4 +1,4 @@
-#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -14,6 +14,7 @@
 #include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
 
 namespace pcg {

@@ -1,4 +1,4 @@
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,7 @@
 // Forward kernels, one function per operator. Bytes: each operand and each result once.
 
-#include "pcg/work/forward_kernels.hpp"
+#include "pcg/work/work.hpp"
 
-#include "pcg/work/state_space_kernels.hpp"
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {

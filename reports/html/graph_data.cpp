@@ -1,4 +1,4 @@
-#include "reports/html/graph_data.hpp"
+#include "reports/html/page_data.hpp"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "pcg/plan/ranks.hpp"
-#include "reports/html/device_ranges.hpp"
+#include "pcg/plan/plan.hpp"
+#include "reports/json_numbers.hpp"
 #include "search/solve/operators/summary.hpp"
 
 namespace reports {

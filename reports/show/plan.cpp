@@ -1,4 +1,4 @@
-#include "reports/show/plan.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -50,10 +50,6 @@ std::string block_heading(const pcg::Plan& p, std::size_t block) {
   const int zero = pcg::zero_of_block(p.zero, p.memory.zero, static_cast<int>(block));
   return p.memory.zero.blocks.empty() || zero == 0 ? name : fmt::format("{} (zero {})", name, zero);
 }
-
-}  // namespace
-
-namespace {
 
 // ", bf16 in the first 1 and the last 14 layers"
 std::string kept_in_bf16(const pcg::Bf16Layers& kept) {

@@ -1,11 +1,11 @@
-#include "reports/show/shipped.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"

@@ -11,7 +11,7 @@
 #include "base/check.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/resizing/resize.hpp"
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "search/grid/balance.hpp"
 #include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 namespace {

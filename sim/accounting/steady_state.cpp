@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 namespace {

@@ -9,7 +9,6 @@
 #include "sim/dataflow/model_copies.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/kernels/optimizer_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

@@ -9,7 +9,6 @@
 #include "planning.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/kernels/node_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

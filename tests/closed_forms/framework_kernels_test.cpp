@@ -14,8 +14,6 @@
 #include "sim/kernels/cost_table.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/lowering/lower.hpp"
-#include "sim/kernels/cost_table.hpp"
-#include "sim/kernels/node_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

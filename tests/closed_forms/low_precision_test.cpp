@@ -12,7 +12,6 @@
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/kernels/node_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

@@ -10,9 +10,6 @@
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/kernels/kernel_cost.hpp"
-#include "sim/kernels/node_kernels.hpp"
-#include "sim/kernels/optimizer_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

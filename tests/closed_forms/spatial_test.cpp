@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/sharding/halo.hpp"
-#include "pcg/work/forward_kernels.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
+#include "pcg/work/work.hpp"
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"

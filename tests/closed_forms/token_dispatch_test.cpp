@@ -16,7 +16,6 @@
 #include "sim/dataflow/token_routing.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/kernels/node_kernels.hpp"
 #include "tests/about.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-#include "scenarios/confidence/fit/framework_text.hpp"
 #include "base/yaml/parse.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <doctest/doctest.h>
 

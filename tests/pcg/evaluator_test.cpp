@@ -9,7 +9,7 @@
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 
 namespace pcg {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
 

@@ -11,8 +11,7 @@
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 namespace pcg {
 namespace {

@@ -9,9 +9,8 @@
 #include "made_result.hpp"
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/models/load.hpp"
-#include "reports/json.hpp"
-#include "reports/show/plan.hpp"
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
+#include "reports/show/show.hpp"
 
 namespace {
 

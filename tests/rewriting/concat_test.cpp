@@ -10,7 +10,7 @@
 #include "generated.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

@@ -12,7 +12,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "tests/oracles/operator_cut.hpp"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "pcg/models/builtins.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "search/planners/alpa/alpa.hpp"
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"

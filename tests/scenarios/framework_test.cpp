@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "scenarios/answer/run.hpp"

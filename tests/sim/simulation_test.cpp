@@ -1,8 +1,7 @@
 // Whole plans through lowering, folding and engine, against closed forms.
 #include "sim/simulation.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
+#include "pcg/work/work.hpp"
 #include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "pcg/models/families/encoder_decoder.hpp"
+#include "pcg/models/families/model_config.hpp"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,6 @@
 #include "pcg/models/families/model_config.hpp"
 
-#include "pcg/models/families/encoder_decoder.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/models/families/vision.hpp"
 
 namespace pcg::models {
 

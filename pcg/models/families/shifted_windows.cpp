@@ -1,4 +1,4 @@
-#include "pcg/models/families/shifted_windows.hpp"
+#include "pcg/models/families/model_config.hpp"
 
 #include <fmt/core.h>
 

@@ -4,7 +4,6 @@
 
 #include "pcg/models/families/layers.hpp"
 #include "pcg/models/huggingface/families.hpp"
-#include "pcg/models/huggingface/llama_like.hpp"
 
 namespace pcg::models {
 namespace {

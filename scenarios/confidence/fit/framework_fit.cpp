@@ -12,7 +12,6 @@
 #include "base/processes/worker_pool.hpp"
 #include "scenarios/answer/run.hpp"
 #include "scenarios/answer/run_notes.hpp"
-#include "scenarios/confidence/fit/framework_constants.hpp"
 #include "sim/simulation.hpp"
 
 namespace confidence {

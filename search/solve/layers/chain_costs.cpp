@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "search/solve/operators/strategy_plan.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/saved_by_block.hpp"

@@ -9,7 +9,6 @@
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/kernels/optimizer_kernels.hpp"
 #include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 
