@@ -197,9 +197,6 @@ void fuse(FrameworkProfile& f) {
   f.memory.rms_norm = base::Bytes(0);
 }
 
-// Each framework has the file of its name.
-const std::string& name_of(pcg::Framework f) { return pcg::framework_names().at(static_cast<std::size_t>(f)); }
-
 struct Shipped {
   base::Yaml section;
   FrameworkProfile profile;
@@ -209,7 +206,7 @@ Shipped named_framework(const base::Yaml& document) { return {*document.find("fr
 
 const Shipped& shipped(pcg::Framework f) {
   static const base::ParsedFiles<Shipped> kShipped(framework_files(), named_framework);
-  return kShipped.at(name_of(f));
+  return kShipped.at(pcg::name_of(f));  // the file of its name
 }
 
 }  // namespace
@@ -217,7 +214,7 @@ const Shipped& shipped(pcg::Framework f) {
 FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(section, path, sink);
   FrameworkProfile f;
-  if (const auto which = map.choice("name", pcg::framework_names())) f.framework = static_cast<pcg::Framework>(*which);
+  if (const auto which = map.choice("name", pcg::names<pcg::Framework>())) f.framework = static_cast<pcg::Framework>(*which);
   map.require("name");
   f.gradient_bucket = read_bucket(map);
   f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
@@ -290,7 +287,7 @@ Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said
 }
 
 const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }
-std::string_view framework_text(pcg::Framework f) { return framework_files().find(name_of(f)).value(); }
+std::string_view framework_text(pcg::Framework f) { return framework_files().find(pcg::name_of(f)).value(); }
 const base::Yaml& framework_section(pcg::Framework f) { return shipped(f).section; }
 
 }  // namespace profiles

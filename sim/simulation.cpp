@@ -79,8 +79,7 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
   const bool measured = framework.host.basis == profiles::HostBasis::fitted;
   add_note(measured ? NoteKind::detail : NoteKind::assumption,
-           fmt::format("host times of {}: {}", pcg::framework_names()[static_cast<std::size_t>(framework.framework)],
-                       kBasis[static_cast<std::size_t>(framework.host.basis)]),
+           fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]),
            r);
 }
 
@@ -91,9 +90,7 @@ void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
       add_note(NoteKind::caution,
-               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part",
-                           pcg::kModuleWords[static_cast<std::size_t>(m)]),
-               r);
+               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)), r);
 }
 
 void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {

@@ -44,15 +44,14 @@ struct Start {
 
 // The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
 Start start_of(const FrameworkCalibration& f) {
-  const auto& names = pcg::framework_names();
-  const auto at = std::ranges::find(names, f.framework);
   std::error_code error;
-  if (at != names.end()) {
+  if (const auto named = pcg::named<pcg::Framework>(f.framework)) {
     if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_to_renew(f.output)};
-    return {"", std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())))};
+    return {"", std::string(profiles::framework_text(*named))};
   }
   if (std::filesystem::exists(f.framework, error)) return {f.framework, read_start(f.framework, f.output)};
-  base::refuse("--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework), base::suggest(f.framework, names));
+  base::refuse("--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework),
+               base::suggest(f.framework, pcg::names<pcg::Framework>()));
 }
 
 std::vector<measured::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
@@ -80,7 +79,7 @@ int calibrate_framework(const FrameworkCalibration& f) {
   const Start start = start_of(f);
   const profiles::FrameworkProfile profile =
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
-  const std::string name = pcg::framework_names()[static_cast<std::size_t>(profile.framework)];
+  const std::string name = pcg::name_of(profile.framework);
   base::ProgressLine line(f.verbosity);
   confidence::FrameworkFitConfig config{
       .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};

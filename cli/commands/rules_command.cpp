@@ -15,7 +15,7 @@
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "reports/rules_report.hpp"

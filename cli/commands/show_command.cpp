@@ -111,10 +111,9 @@ std::string show_network(const ShowFlags& f) {
 
 std::string show_framework(const ShowFlags& f) {
   if (f.json || f.dot) base::refuse("", "a framework profile is shown as its file", "leave the option out");
-  const auto& names = pcg::framework_names();
-  const auto at = std::ranges::find(names, f.word);
-  if (at == names.end()) base::refuse("", fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, names));
-  return std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())));
+  const auto named = pcg::named<pcg::Framework>(f.word);
+  if (!named) base::refuse("", fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, pcg::names<pcg::Framework>()));
+  return std::string(profiles::framework_text(*named));
 }
 
 struct Kind {

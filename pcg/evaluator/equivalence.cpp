@@ -12,7 +12,6 @@
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/graph/stored_weights.hpp"
 #include "pcg/resizing/draw_sizes.hpp"

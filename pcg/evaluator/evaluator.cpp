@@ -11,7 +11,7 @@
 #include "base/hash.hpp"
 #include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace pcg {
 namespace {
@@ -322,10 +322,6 @@ class Evaluation {
 };
 
 }  // namespace
-
-FieldTensor source_values(const std::string& name, const TensorShape& shape, std::int64_t index_limit, std::uint64_t seed) {
-  return values_at(name, shape, {std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes}, 0, index_limit, seed);
-}
 
 std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
   std::vector<FieldTensor> results;

@@ -1,8 +1,9 @@
-#include "pcg/models/builtin_table.hpp"
+#include <map>
 
 #include "base/check.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/load.hpp"
+#include "pcg/models/model_sections.hpp"
 
 namespace pcg::models {
 

@@ -11,7 +11,6 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/models/adapters.hpp"
-#include "pcg/models/builtin_table.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/model_sections.hpp"

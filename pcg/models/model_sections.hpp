@@ -1,8 +1,12 @@
 #pragma once
-// Architectures from a `transformer:` section and from Hugging Face config.json files. Private to pcg/models.
+// The sources of a model besides graphs and ONNX: the builtin models as they are described, a `transformer:` section, config.json files of
+// Hugging Face. Private to pcg/models.
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/yaml/reader.hpp"
@@ -27,5 +31,11 @@ struct HuggingFaceModel {
 
 // sequence_length, attention and dropout, which may stand beside any model that is described by numbers.
 void read_overrides(base::MapReader& reader, TransformerConfig& config);
+
+using GraphOf = std::function<Graph(std::int64_t batch)>;
+// Described by numbers, which overrides may change; or built by a function of its own.
+using Builtin = std::variant<ModelConfig, GraphOf>;
+
+[[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
 
 }  // namespace pcg::models

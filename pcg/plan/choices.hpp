@@ -22,8 +22,6 @@ enum class Module {
   mla_up,      // the up-projections of latent attention
   shared       // experts of every token
 };
-// Their words in files and summaries, in the order of the enum.
-inline constexpr std::array<std::string_view, 7> kModuleWords = {"attention", "norm", "mlp", "moe", "activation", "mla_up", "shared"};
 
 // What is recomputed, in place of a word for all layers.
 struct RecomputedParts {
@@ -64,8 +62,6 @@ struct Offload {
 // after each update, or the low precision itself, in the formats of Transformer Engine. fp8 with scales of tensors keeps its transposed
 // copy, too, on devices that cannot read operands either way (Hopper).
 enum class WeightStorage { bf16, fp8, fp8_transposed, mxfp8, nvfp4 };
-// Their words, in the order of the enum.
-inline constexpr std::array<std::string_view, 5> kWeightStorageWords = {"bf16", "fp8", "fp8_transposed", "mxfp8", "nvfp4"};
 
 struct MemoryPolicy {
   RecomputedParts recomputed;

@@ -2,9 +2,11 @@
 // A plan: how one training iteration runs. A PCG for one micro-batch, the devices of every operator, pipeline stages with their
 // schedule, and a memory policy. Every planner returns this value; the simulator needs nothing else from a planner.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -117,19 +119,46 @@ struct Plan {
 // Whether forward passes are merged with backward passes of other micro-batches: as the plan says; DualPipe's are.
 [[nodiscard]] bool merges_passes(const Plan& plan);
 
-// The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
-[[nodiscard]] const std::vector<std::string>& precision_names();
-[[nodiscard]] const std::vector<std::string>& fp8_recipe_names();
 // Whether there are kernels of attention that multiply in the precision.
 [[nodiscard]] constexpr bool has_fp8_attention(Precision p) { return p == Precision::fp8 || p == Precision::mxfp8; }
-[[nodiscard]] const std::vector<std::string>& optimizer_names();
-[[nodiscard]] const std::vector<std::string>& framework_names();
-[[nodiscard]] const std::vector<std::string>& schedule_names();
-[[nodiscard]] const std::vector<std::string>& recompute_names();
-[[nodiscard]] const std::vector<std::string>& key_exchange_names();
-[[nodiscard]] const std::vector<std::string>& padded_names();
-[[nodiscard]] const std::vector<std::string>& dispatch_names();
-[[nodiscard]] const std::vector<std::string>& between_stages_names();
+
+// The names of a choice's values in files and on the command line, in the order of the enum: "1f1b", "adam", ...
+template <class Enum>
+[[nodiscard]] const std::vector<std::string>& names();
+template <>
+const std::vector<std::string>& names<Precision>();
+template <>
+const std::vector<std::string>& names<Fp8Recipe>();
+template <>
+const std::vector<std::string>& names<Optimizer>();
+template <>
+const std::vector<std::string>& names<Framework>();
+template <>
+const std::vector<std::string>& names<ScheduleKind>();
+template <>
+const std::vector<std::string>& names<Recompute>();
+template <>
+const std::vector<std::string>& names<KeyExchange>();
+template <>
+const std::vector<std::string>& names<Padded>();
+template <>
+const std::vector<std::string>& names<Dispatch>();
+template <>
+const std::vector<std::string>& names<BetweenStages>();
+template <>
+const std::vector<std::string>& names<Module>();
+template <>
+const std::vector<std::string>& names<WeightStorage>();
+template <class Enum>
+[[nodiscard]] const std::string& name_of(Enum e) {
+  return names<Enum>()[static_cast<std::size_t>(e)];
+}
+// Returns nullopt where no value has the name.
+template <class Enum>
+[[nodiscard]] std::optional<Enum> named(std::string_view name) {
+  const auto at = std::ranges::find(names<Enum>(), name);
+  return at == names<Enum>().end() ? std::nullopt : std::optional(static_cast<Enum>(at - names<Enum>().begin()));
+}
 
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.

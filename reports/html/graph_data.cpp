@@ -73,8 +73,8 @@ Json graph_data(const pcg::Plan& plan, std::size_t most_bytes) {
          {"stages", plan.stages},
          {"ranks", pcg::ranks_of(plan)},
          {"micro_batches", plan.micro_batches},
-         {"schedule", pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]},
-         {"recompute", pcg::recompute_names()[static_cast<std::size_t>(plan.recompute)]},
+         {"schedule", pcg::name_of(plan.schedule)},
+         {"recompute", pcg::name_of(plan.recompute)},
          {"zero", plan.zero},
          {"parts", Json::array()},
          {"blocks", Json::array()}};

@@ -79,7 +79,7 @@ std::vector<Shipped> shipped_networks() {
 }
 
 std::vector<Shipped> shipped_frameworks() {
-  return all_of(pcg::framework_names(), [i = 0](const std::string&) mutable {
+  return all_of(pcg::names<pcg::Framework>(), [i = 0](const std::string&) mutable {
     return about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i++)));
   });
 }

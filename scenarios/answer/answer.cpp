@@ -102,9 +102,8 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
   if (saved_with != plan.training.framework)
-    notes.push_back(
-        {NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
-                                        pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
+    notes.push_back({NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                                    pcg::name_of(saved_with), variant.framework.name())});
   if (variant.training != plan.training)
     notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
                                                     plan.training.global_batch, pcg::to_text(plan.training.precision))});

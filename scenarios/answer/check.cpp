@@ -61,7 +61,7 @@ CheckResult check_model(const base::Yaml& document, const std::filesystem::path&
 
 CheckResult check_framework(const base::Yaml& document) {
   const profiles::FrameworkProfile profile = profiles::load_framework_profile(document);
-  return {true, fmt::format("framework profile {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)])};
+  return {true, fmt::format("framework profile {}", pcg::name_of(profile.framework))};
 }
 
 CheckResult check_rules(const std::filesystem::path& file, int processes) {

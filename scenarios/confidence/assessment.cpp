@@ -246,10 +246,6 @@ std::optional<double> of_source(const std::optional<confidence::UnseenFigures>& 
   return at == unseen->coverage_by_source.end() ? std::nullopt : std::optional(at->second);
 }
 
-[[noreturn]] void refuse(std::string path, std::string message, std::string hint) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, std::move(path), std::move(message), std::move(hint)}});
-}
-
 bool applies(const Limit& limit, const GroupAssessment& g) {
   if (limit.group.ends_with('*')) return g.name.starts_with(limit.group.substr(0, limit.group.size() - 1));
   return g.name == limit.group;
@@ -325,13 +321,13 @@ Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCover
 Limit read_limit(const std::string& text) {
   constexpr const char* kExample = "write e.g. --limit mpt-fsdp=8%, or --limit mpt-fsdp:tau=0.85 (also peak, reserved, coverage)";
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) refuse("--limit", fmt::format("\"{}\" names no group and value", text), kExample);
+  if (equals == std::string::npos || equals == 0) base::refuse("--limit", fmt::format("\"{}\" names no group and value", text), kExample);
   Limit limit;
   limit.group = text.substr(0, equals);
   if (const std::size_t colon = limit.group.rfind(':'); colon != std::string::npos) {
     const std::string word = limit.group.substr(colon + 1);
     const auto at = std::ranges::find(kFigures, word, &std::pair<std::string_view, Limit::Figure>::first);
-    if (at == std::end(kFigures)) refuse("--limit", fmt::format("unknown figure \"{}\"", word), kExample);
+    if (at == std::end(kFigures)) base::refuse("--limit", fmt::format("unknown figure \"{}\"", word), kExample);
     limit.figure = at->second;
     limit.group.resize(colon);
   }
@@ -339,11 +335,11 @@ Limit read_limit(const std::string& text) {
   const bool percent = number.ends_with('%');
   if (percent) number.remove_suffix(1);
   const auto value = base::parse_number(number);
-  if (!value || *value < 0) refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
+  if (!value || *value < 0) base::refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
   limit.value = *value;
   if (percent) limit.value /= 100;
   else if (limit.figure != Limit::Figure::tau)  // a bare 7 could be 7 % or a factor of 7; a correlation has no unit
-    refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
+    base::refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
   return limit;
 }
 
@@ -358,7 +354,7 @@ std::vector<std::string> missed(const Assessment& a, const std::vector<Limit>& l
     }
     std::vector<std::string> names;
     for (const GroupAssessment& g : a.groups) names.push_back(g.name);
-    if (!known) refuse("--limit", fmt::format("no group is called \"{}\"", limit.group), base::suggest(limit.group, names));
+    if (!known) base::refuse("--limit", fmt::format("no group is called \"{}\"", limit.group), base::suggest(limit.group, names));
   }
   return sentences;
 }

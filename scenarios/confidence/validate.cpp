@@ -79,7 +79,7 @@ std::string first_message(const base::InputError& e) { return e.diagnostics().fr
 Item item_of(const measured::KernelMeasurement& m) {
   Item i;
   i.subject = Subject::kernel;
-  i.group = fmt::format("{} {} {}", m.device, pcg::precision_names()[static_cast<std::size_t>(m.precision)], pcg::to_text(m.kernel.kind));
+  i.group = fmt::format("{} {} {}", m.device, pcg::to_text(m.precision), pcg::to_text(m.kernel.kind));
   i.id = m.kernel.m > 0 ? fmt::format("{} x {} x {} x {}", m.kernel.batch, m.kernel.m, m.kernel.n, m.kernel.k)
                         : fmt::format("{:.4g} FLOP, {:.4g} B", m.kernel.flops.value(), m.kernel.bytes.value());
   i.where = m.source;
@@ -135,8 +135,7 @@ class Collectives {
     if (at == clusters_.end()) at = clusters_.emplace(key, load(m.cluster, m.nodes)).first;
     const topology::Cluster& cluster = at->second;
     if (m.gpus % m.nodes != 0 || m.gpus / m.nodes > static_cast<int>(cluster.node_devices(0).size()))
-      throw base::InputError(
-          std::vector<base::Diagnostic>{{{}, "", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster), {}}});
+      base::refuse("", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster));
     return sim::plan_collective(m.kind, m.bytes, group_of(cluster, m.nodes, m.gpus), cluster).estimate;
   }
 

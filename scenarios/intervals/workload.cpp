@@ -64,12 +64,8 @@ double defaults_share(const sim::SimulationResult& s) {
 
 Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
   Workload w;
-  w.kind = {pcg::framework_names()[static_cast<std::size_t>(plan.training.framework)],
-            device_generation(cluster, plan.gpus),
-            fabric_of(cluster, plan.gpus),
-            precision_family(plan.training.precision),
-            plan.zero >= 2 ? "sharded" : "whole",
-            has_experts(plan.pcg) ? "experts" : "dense"};
+  w.kind = {pcg::name_of(plan.training.framework),     device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
+            precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense"};
   w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
   if (s.iteration_time.value() > 0) w.shares = {s.breakdown.idle / s.iteration_time, defaults_share(s)};
   return w;

@@ -36,8 +36,8 @@ Training read_training(const base::Yaml& section, const std::string& path, const
     sink.add(section.mark, path, "the batch is missing", "write batch_per_gpu: 4, or global_batch: 96");
   if (global) t.global_batch = *global;
   if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
-  t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::precision_names()).value_or(0));
-  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::fp8_recipe_names()).value_or(0));
+  t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::names<pcg::Precision>()).value_or(0));
+  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::names<pcg::Fp8Recipe>()).value_or(0));
   if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
     in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: fp8");
@@ -46,8 +46,8 @@ Training read_training(const base::Yaml& section, const std::string& path, const
     in.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: mxfp8");
   t.bf16_layers = pcg::read_bf16_layers(in, t.precision);
-  t.optimizer =
-      static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
+  t.optimizer = static_cast<pcg::Optimizer>(
+      in.choice("optimizer", pcg::names<pcg::Optimizer>()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))
     training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
   (void)in.boolean("fp32_gradients");
@@ -93,12 +93,10 @@ std::vector<std::string> changed_keys(const Yaml& before, const Yaml& after) {
 std::optional<pcg::Framework> named(const Yaml& word, const std::string& path, Diagnostics& sink) {
   const auto text = base::as_text(word, path, sink);
   if (!text) return std::nullopt;
-  const auto& names = pcg::framework_names();
-  const auto at = std::ranges::find(names, *text);
-  if (at != names.end()) return static_cast<pcg::Framework>(at - names.begin());
+  if (const auto known = pcg::named<pcg::Framework>(*text)) return known;
   const bool is_file = text->find_first_of("./") != std::string::npos;
   sink.add(word.mark, path, fmt::format("unknown framework \"{}\"", *text),
-           is_file ? fmt::format("write {{file: {}}}", *text) : base::suggest(*text, names));
+           is_file ? fmt::format("write {{file: {}}}", *text) : base::suggest(*text, pcg::names<pcg::Framework>()));
   return std::nullopt;
 }
 
@@ -132,7 +130,7 @@ std::optional<Yaml> start_of(const Yaml& map, const std::string& path, const std
 
 bool Framework::differs() const { return profile != profiles::framework_profile(profile.framework); }
 
-const std::string& Framework::name() const { return pcg::framework_names()[static_cast<std::size_t>(profile.framework)]; }
+const std::string& Framework::name() const { return pcg::name_of(profile.framework); }
 
 base::Note Framework::note() const {
   std::string text = fmt::format("the framework is {}", name());

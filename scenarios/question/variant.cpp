@@ -121,7 +121,7 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
   if (transformer == nullptr || !transformer->is_map() || transformer->find("dropout") != nullptr) return;
   model->set("dropout", Yaml::make_scalar(fmt::format("{}", rate), model->mark));
   notes.push_back(fmt::format("the transformer trains with dropout {}, {}'s default; write dropout: 0 beside transformer to train without",
-                              rate, pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
+                              rate, pcg::name_of(framework.framework)));
 }
 
 // Beside the first one, which is the base's: a point of a sweep is asked for once by each plan.

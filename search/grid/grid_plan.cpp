@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/check.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "pcg/work/work.hpp"
 #include "search/grid/balance.hpp"

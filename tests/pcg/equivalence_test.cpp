@@ -9,7 +9,6 @@
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"

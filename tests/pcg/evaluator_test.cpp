@@ -8,7 +8,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 
 namespace pcg {

@@ -4,7 +4,6 @@
 
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/pcg.hpp"
 
 namespace pcg {

@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/operators/head_dims.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "made_result.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "reports/answer.hpp"
 #include "reports/show/show.hpp"

@@ -11,7 +11,7 @@
 #include "../pcg/operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"

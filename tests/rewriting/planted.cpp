@@ -1,5 +1,5 @@
 #include "planted.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/sharding/sharding.hpp"
 
 #include <fmt/core.h>

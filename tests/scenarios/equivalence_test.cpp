@@ -65,7 +65,7 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
                                       {.tensor = 2, .recompute = pcg::Recompute::full}};
   for (const search::GridConfig& c : grids)
     check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {} {}", c.tensor, c.pipeline, c.context, c.expert,
-                      c.chunks, pcg::schedule_names()[static_cast<std::size_t>(c.schedule)]),
+                      c.chunks, pcg::name_of(c.schedule)),
           search::megatron_plan(q.problem(), c));
   return plans;
 }

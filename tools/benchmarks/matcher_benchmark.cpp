@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/rewriting/apply.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "pcg/graph/parallelize.hpp"
 #include "pcg/graph/pcg.hpp"
 
 namespace search {
