@@ -104,6 +104,12 @@ std::string render(const Diagnostic& d) {
 InputError::InputError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
+void refuse(std::string path, std::string message, std::string hint) { refuse({}, std::move(path), std::move(message), std::move(hint)); }
+
+void refuse(Mark mark, std::string path, std::string message, std::string hint) {
+  throw InputError({Diagnostic{std::move(mark), std::move(path), std::move(message), std::move(hint)}});
+}
+
 void Diagnostics::add(Mark mark, std::string path, std::string message, std::string hint) {
   add({std::move(mark), std::move(path), std::move(message), std::move(hint)});
 }

@@ -44,6 +44,10 @@ class InputError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// Throws: InputError with this one problem.
+[[noreturn]] void refuse(std::string path, std::string message, std::string hint = {});
+[[noreturn]] void refuse(Mark mark, std::string path, std::string message, std::string hint);
+
 class Diagnostics {
  public:
   // Throws: InputError with all that was added, at the thousandth: nobody reads more, and a broken file may hold a million.

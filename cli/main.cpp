@@ -7,16 +7,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/processes/worker_pool.hpp"
-#include "cli/commands/calibrate_command.hpp"
-#include "cli/commands/check_command.hpp"
-#include "cli/commands/import_command.hpp"
-#include "cli/commands/init_command.hpp"
-#include "cli/commands/rules_command.hpp"
-#include "cli/commands/run_command.hpp"
-#include "cli/commands/show_command.hpp"
-#include "cli/commands/validate_command.hpp"
-#include "cli/help/help_commands.hpp"
-#include "cli/mistyped.hpp"
+#include "cli/commands/command.hpp"
 #include "cli/terminal/standard_streams.hpp"
 
 namespace {

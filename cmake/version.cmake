@@ -40,7 +40,7 @@ if(GIT AND EXISTS ${SOURCE}/.git)
   endif()
 endif()
 
-set(text "// Written by cmake/version.cmake.\n#include \"cli/help/help_commands.hpp\"\n\n")
+set(text "// Written by cmake/version.cmake.\n#include \"cli/commands/command.hpp\"\n\n")
 string(APPEND text "const char* cli::program_version() { return \"${VERSION}\"; }\n")
 string(APPEND text "const char* cli::version_text() { return \"foreshard ${VERSION}${commit}\"; }\n")
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}" @ONLY)  # writes when it differs

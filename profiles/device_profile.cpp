@@ -225,6 +225,8 @@ DeviceProfile limited(DeviceProfile d, base::Watts limit) {
   return d;
 }
 
+std::string generation_of(std::string_view device) { return std::string(device.substr(0, device.find('-'))); }
+
 std::vector<std::string> device_names() { return device_files().names(); }
 
 const DeviceProfile& device_profile(const std::string& name) {

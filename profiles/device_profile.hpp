@@ -80,6 +80,8 @@ struct DeviceProfile {
 // Returns why a device cannot be limited so, or nullopt: it can.
 [[nodiscard]] std::optional<std::string> limit_problem(const DeviceProfile& d, base::Watts limit);
 
+// Returns the generation of a device, its name up to the first dash: "a100" of "a100-sxm-80gb".
+[[nodiscard]] std::string generation_of(std::string_view device);
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
 // Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is
 // unknown (with the nearest one), or with every problem of the file.

@@ -70,7 +70,7 @@ std::map<std::string, double> read_shares(const base::Yaml& node, const std::str
   base::MapReader map(node, path, sink);
   std::map<std::string, double> shares;
   for (const std::string& device : device_names()) {
-    const std::string generation = device.substr(0, device.find('-'));
+    const std::string generation = generation_of(device);
     if (shares.contains(generation)) continue;
     if (const auto share = map.number(generation, 0.01, 1)) shares[generation] = *share;
   }
@@ -82,8 +82,7 @@ std::set<std::string> read_generations(const base::Yaml& node, const std::string
   base::MapReader map(node, path, sink);
   std::set<std::string> generations;
   for (const std::string& device : device_names())
-    if (const std::string generation = device.substr(0, device.find('-')); map.boolean(generation).value_or(false))
-      generations.insert(generation);
+    if (const std::string generation = generation_of(device); map.boolean(generation).value_or(false)) generations.insert(generation);
   map.finish();
   return generations;
 }
@@ -198,9 +197,6 @@ void fuse(FrameworkProfile& f) {
   f.memory.rms_norm = base::Bytes(0);
 }
 
-// Each framework has the file of its name.
-const std::string& name_of(pcg::Framework f) { return pcg::framework_names().at(static_cast<std::size_t>(f)); }
-
 struct Shipped {
   base::Yaml section;
   FrameworkProfile profile;
@@ -210,7 +206,7 @@ Shipped named_framework(const base::Yaml& document) { return {*document.find("fr
 
 const Shipped& shipped(pcg::Framework f) {
   static const base::ParsedFiles<Shipped> kShipped(framework_files(), named_framework);
-  return kShipped.at(name_of(f));
+  return kShipped.at(pcg::name_of(f));  // the file of its name
 }
 
 }  // namespace
@@ -218,7 +214,7 @@ const Shipped& shipped(pcg::Framework f) {
 FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(section, path, sink);
   FrameworkProfile f;
-  if (const auto which = map.choice("name", pcg::framework_names())) f.framework = static_cast<pcg::Framework>(*which);
+  if (const auto which = map.choice("name", pcg::names<pcg::Framework>())) f.framework = static_cast<pcg::Framework>(*which);
   map.require("name");
   f.gradient_bucket = read_bucket(map);
   f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
@@ -291,7 +287,7 @@ Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said
 }
 
 const FrameworkProfile& framework_profile(pcg::Framework f) { return shipped(f).profile; }
-std::string_view framework_text(pcg::Framework f) { return framework_files().find(name_of(f)).value(); }
+std::string_view framework_text(pcg::Framework f) { return framework_files().find(pcg::name_of(f)).value(); }
 const base::Yaml& framework_section(pcg::Framework f) { return shipped(f).section; }
 
 }  // namespace profiles

@@ -1,4 +1,4 @@
-#include "reports/chrome_trace.hpp"
+#include "reports/answer.hpp"
 
 #include <fmt/core.h>
 #include <algorithm>

@@ -13,7 +13,7 @@
 
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/layout/traffic.hpp"
+#include "reports/layout/time_unit.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {

@@ -1,4 +1,4 @@
-#include "reports/csv.hpp"
+#include "reports/answer.hpp"
 
 #include <fmt/core.h>
 

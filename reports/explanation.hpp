@@ -1,12 +1,14 @@
 #pragma once
 // Why a plan is what it is: the substitutions that made its graph, what it does otherwise than data parallelism, and which plans it was
-// preferred to.
+// preferred to; and why an iteration takes as long as it does: its critical path, and how busy its links are.
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "scenarios/answer/result.hpp"
+#include "sim/results/simulation_result.hpp"
 
 namespace reports {
 
@@ -24,5 +26,12 @@ void add_plan_explanation(nlohmann::ordered_json& j, const pcg::Plan& plan, cons
 // Add `rewrites` and `runners_up`, where there are any.
 void add_rewrites(nlohmann::ordered_json& j, const std::vector<pcg::Rewrite>& rewrites);
 void add_runners_up(nlohmann::ordered_json& j, const scenarios::Planning& planning);
+
+// The longest parts of the critical path and the use of each type of link, as tables with their headings; empty where nothing is known.
+// `width`: of the screen.
+[[nodiscard]] std::string why_text(const sim::SimulationResult& s, std::size_t width);
+
+// Adds `critical_path` and `links`, where there are any.
+void add_why(nlohmann::ordered_json& j, const sim::SimulationResult& s);
 
 }  // namespace reports

@@ -1,13 +1,13 @@
-#include "reports/json.hpp"
+#include "reports/answer.hpp"
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
-#include "reports/capacity/json.hpp"
+#include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
+#include "reports/explanation.hpp"
 #include "reports/json_numbers.hpp"
-#include "reports/why.hpp"
 #include "scenarios/answer/run_notes.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 

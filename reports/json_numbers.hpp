@@ -1,8 +1,12 @@
 #pragma once
 // Numbers in JSON. Private to this folder and its subfolders.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "base/numbers.hpp"
 #include "base/units.hpp"
@@ -17,5 +21,16 @@ namespace reports {
 }
 // A share of bytes among devices may not divide: what is written is the nearest whole byte.
 [[nodiscard]] inline nlohmann::ordered_json count(base::Bytes b) { return count(std::round(b.value())); }
+
+// Returns [[0, 3], [8, 8]] for 0, 1, 2, 3, 8: neighbours as a range, first and last.
+[[nodiscard]] inline nlohmann::ordered_json device_ranges(std::vector<std::uint32_t> numbers) {
+  std::ranges::sort(numbers);
+  nlohmann::ordered_json ranges = nlohmann::ordered_json::array();
+  for (const std::uint32_t n : numbers) {
+    if (!ranges.empty() && n <= ranges.back()[1].get<std::uint32_t>() + 1) ranges.back()[1] = n;
+    else ranges.push_back({n, n});
+  }
+  return ranges;
+}
 
 }  // namespace reports

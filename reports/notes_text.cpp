@@ -1,4 +1,4 @@
-#include "reports/notes_text.hpp"
+#include "reports/answer.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

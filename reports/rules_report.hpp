@@ -1,13 +1,17 @@
 #pragma once
-// Rules, proofs and axioms as text for people and as JSON: the output of `foreshard rules`.
+// Rules, proofs, axioms, and where rules occur in a graph, as text for people and as JSON: the output of `foreshard rules`.
 
 #include <nlohmann/json_fwd.hpp>
+
+#include <span>
 #include <string>
 #include <vector>
 
 #include "search/rules/axioms/validate.hpp"
 #include "search/rules/generation/generate.hpp"
+#include "search/rules/matching/matcher.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace reports {
 
@@ -28,5 +32,14 @@ namespace reports {
 // Whether each axiom that a proof rests on stands there with its statement, or by its name alone.
 enum class AxiomDetail { names, statements };
 [[nodiscard]] std::string to_text(const std::vector<rules::Rule>& rules, const rules::Axioms& axioms, AxiomDetail detail);
+
+// Returns each rule that occurs with the operators of its first places, most occurrences first; then the totals.
+// Requires: the census is of these rules and this graph.
+[[nodiscard]] std::string to_text(const rules::Census& c, std::span<const rules::Rule> rules, const pcg::Pcg& graph);
+// Returns {"graph","rules":[{..,"count","places","occurrences":[..]}],"totals":{..},"untouched":[{"name","kind"}]}, all occurrences.
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::Census& c, std::span<const rules::Rule> rules, const pcg::Pcg& graph);
+
+// Returns {"layout": 5638, "never": 319, ..}: how many rules a selection left out, by reason.
+[[nodiscard]] nlohmann::ordered_json left_out_json(const rules::Selection& s);
 
 }  // namespace reports

@@ -1,4 +1,4 @@
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
 
 #include <fmt/core.h>
 
@@ -8,13 +8,11 @@
 #include <ranges>
 
 #include "base/numbers.hpp"
-#include "reports/capacity/text.hpp"
+#include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
-#include "reports/layout/traffic.hpp"
-#include "reports/what_if/sensitivities.hpp"
-#include "reports/what_if/sweeps.hpp"
+#include "reports/what_if/what_if.hpp"
 #include "search/problem/wording.hpp"
 
 namespace reports {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 #include "pcg/plan/recomputed_units.hpp"
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "profiles/network_profile.hpp"
 #include "profiles/profile_files.hpp"
 #include "sim/accounting/account.hpp"
@@ -76,8 +76,7 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
   const bool measured = framework.host.basis == profiles::HostBasis::fitted;
   add_note(measured ? NoteKind::detail : NoteKind::assumption,
-           fmt::format("host times of {}: {}", pcg::framework_names()[static_cast<std::size_t>(framework.framework)],
-                       kBasis[static_cast<std::size_t>(framework.host.basis)]),
+           fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]),
            r);
 }
 
@@ -88,9 +87,7 @@ void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
       add_note(NoteKind::caution,
-               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part",
-                           pcg::kModuleWords[static_cast<std::size_t>(m)]),
-               r);
+               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)), r);
 }
 
 void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {

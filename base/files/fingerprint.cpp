@@ -16,7 +16,7 @@ namespace base {
 std::uint64_t fingerprint(const std::filesystem::path& file) {
   note_input(file);
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw InputError({{{}, file.string(), "cannot be read", {}}});
+  if (!in) refuse(file.string(), "cannot be read");
   Hash hash(0);
   std::uint64_t size = 0;
   std::array<char, std::size_t{1} << 16U> block{};

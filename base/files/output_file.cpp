@@ -126,7 +126,7 @@ void OutputFile::commit() {
 void OutputFile::refuse(int error, std::string_view hint) {
   discard();
   const char* why = error == EFBIG ? "it is larger than this process may write (ulimit -f)" : std::strerror(error);
-  throw InputError({{{}, name_.string(), fmt::format("cannot be written: {}", why), std::string(hint)}});
+  base::refuse(name_.string(), fmt::format("cannot be written: {}", why), std::string(hint));
 }
 
 void write_file(const std::filesystem::path& file, std::string_view text) {

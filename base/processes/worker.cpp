@@ -57,7 +57,7 @@ std::optional<std::string_view> message_in(std::string_view bytes) {
 
 WorkerAnswer answer_of(std::string_view message) {
   const std::string_view text = message.substr(1);
-  if (message.front() == kRefused) throw InputError({{{}, {}, std::string(text), {}}});
+  if (message.front() == kRefused) refuse("", std::string(text));
   if (message.front() == kFailed) throw InternalError(std::string(text));
   if (message.front() == kNoMemory) return {.fate = Fate::ended_from_outside, .answer = {}, .ended = "no memory was left"};
   return {.fate = Fate::answered, .answer = Json::parse(text), .ended = {}};

@@ -30,7 +30,7 @@ bool is_control(char c) {
 }
 
 [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
-  throw InputError({{std::move(mark), {}, std::move(message), std::move(hint)}});
+  refuse(std::move(mark), {}, std::move(message), std::move(hint));
 }
 [[noreturn]] void fail_too_deep(Mark mark) {
   fail(std::move(mark), fmt::format("lists and maps inside each other, more than {} deep", kDeepestNesting), "close those that are done");

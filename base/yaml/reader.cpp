@@ -18,7 +18,8 @@ struct Renamed {
 };
 constexpr Renamed kRenamed[] = {
     {"adam_passing", "adam_temporaries"}, {"equal_tokens", "constant_tokens"},  {"experts_apart", "unfused_experts"},
-    {"likeness", "similarity"},           {"loss_passing", "loss_temporaries"}, {"scores_apart", "unfused_scores"},
+    {"likeness", "similarity"},           {"loss_passing", "loss_temporaries"}, {"other_word", "other_feature"},
+    {"scores_apart", "unfused_scores"},
 };
 
 std::string found(const Yaml& y) {

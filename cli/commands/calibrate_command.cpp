@@ -1,26 +1,148 @@
-#include "cli/commands/calibrate_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/diagnostics.hpp"
 #include "base/files/used_files.hpp"
+#include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
-#include "cli/commands/calibrate_framework.hpp"
-#include "cli/commands/calibrate_network.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "cli/terminal/verbosity.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
+#include "profiles/fit/network_fit.hpp"
 #include "profiles/fit/profile_text.hpp"
 #include "profiles/kinds.hpp"
-#include "reports/calibration/device.hpp"
+#include "profiles/measured/measurements.hpp"
+#include "reports/calibration/calibration.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 namespace cli {
 namespace {
+
+struct FrameworkCalibration {
+  std::string framework;                      // a name, or a file to start from
+  std::vector<std::string> files, constants;  // constants: empty: all that a profile has
+  std::string json, output;                   // files to write, may be empty; "-": standard output
+  int evaluations = 100, jobs = 1;
+  base::Verbosity verbosity = base::Verbosity::usual;
+};
+
+const int kDefaultEvaluations = FrameworkCalibration{}.evaluations;
+
+struct Start {
+  std::string file, text;  // file: empty: it ships
+};
+
+// The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
+Start start_of(const FrameworkCalibration& f) {
+  std::error_code error;
+  if (const auto named = pcg::named<pcg::Framework>(f.framework)) {
+    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_to_renew(f.output)};
+    return {"", std::string(profiles::framework_text(*named))};
+  }
+  if (std::filesystem::exists(f.framework, error)) return {f.framework, read_start(f.framework, f.output)};
+  base::refuse("--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework),
+               base::suggest(f.framework, pcg::names<pcg::Framework>()));
+}
+
+std::vector<measured::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
+  std::vector<measured::Point> points;
+  for (const std::string& file : f.files)
+    for (measured::Point& p : measured::read_points(read_text(file), file))
+      if (p.framework == framework && p.measured) points.push_back(std::move(p));
+  return points;
+}
+
+// Files without their folders: the same on every machine.
+std::string command_line(const FrameworkCalibration& f) {
+  const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
+  std::string text = fmt::format("foreshard calibrate --framework {}", name(f.framework));
+  for (const std::string& constant : f.constants) text += fmt::format(" --constant {}", constant);
+  if (f.evaluations != kDefaultEvaluations) text += fmt::format(" --evaluations {}", f.evaluations);
+  for (const std::string& file : f.files) text += " " + name(file);
+  return text;
+}
+
+// Prints what the constants become and the errors before, after and cross-validated; writes the profile to `output`. Where a name is given
+// and `output` is there already, that is what the fit starts from, as with devices. Returns the exit code.
+// Throws: base::InputError: an unknown framework or constant, too few points of it.
+int calibrate_framework(const FrameworkCalibration& f) {
+  const Start start = start_of(f);
+  const profiles::FrameworkProfile profile =
+      profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
+  const std::string name = pcg::name_of(profile.framework);
+  base::ProgressLine line(f.verbosity);
+  confidence::FrameworkFitConfig config{
+      .file = start.file, .constants = f.constants, .jobs = f.jobs, .evaluations = f.evaluations, .progress = {}};
+  config.progress = [&line](int evaluation, double error) {
+    line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
+  };
+  const confidence::FrameworkFit fit = confidence::fit_framework(profile, points_of(f, name), config);
+  if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
+  if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
+  if (!f.output.empty()) write_text(f.output, confidence::with_fitted(start.text, fit, command_line(f)));
+  return std::ranges::any_of(fit.constants, &confidence::FittedConstant::identifiable) ? kAnswered : kNo;
+}
+
+struct NetworkFlags {
+  std::string network;        // a profile's name or file
+  std::string output, json;   // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
+  bool compare_only = false;  // fits nothing
+  base::Verbosity verbosity = base::Verbosity::usual;
+};
+
+// Where a fit starts.
+struct NetworkStart {
+  std::string text;
+  profiles::NetworkProfile profile;
+};
+
+NetworkStart network_start_from(std::string text, const std::string& file) {
+  profiles::NetworkProfile profile = profiles::load_network_profile(base::parse_yaml(text, file));
+  return {std::move(text), std::move(profile)};
+}
+
+// The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
+NetworkStart network_start_of(const NetworkFlags& f) {
+  std::error_code error;
+  if (std::filesystem::exists(f.network, error)) return network_start_from(read_start(f.network, f.output), f.network);
+  NetworkStart shipped = network_start_from(std::string(profiles::network_text(f.network)), f.network);
+  const bool goes_on = !f.compare_only && !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
+  if (!goes_on) return shipped;
+  NetworkStart there = network_start_from(read_to_renew(f.output), f.output);
+  if (there.profile.name != f.network)
+    base::refuse("--output", fmt::format("{} holds the network profile {}", f.output, there.profile.name),
+                 fmt::format("name another file, or start from it: --network {}", f.output));
+  return there;
+}
+
+void answer(const NetworkFlags& f, const std::vector<fit::NetworkResidual>& residuals) {
+  if (f.verbosity == base::Verbosity::usual && f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
+  if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
+}
+
+// Prints a table of residuals, unless it is to be quiet or standard output is for one of the others. Throws: base::InputError.
+int calibrate_network(const NetworkFlags& f, const measured::Measurements& rows) {
+  const NetworkStart start = network_start_of(f);
+  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
+  if (f.compare_only) {
+    answer(f, fit::compare_network(start.profile, rows.collectives));
+    return kAnswered;
+  }
+  const fit::NetworkFit fit = fit::fit_network(start.profile, rows.collectives);
+  for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
+  answer(f, fit.residuals);
+  if (!f.output.empty()) write_text(f.output, fit::with_fitted(start.text, fit.profile));
+  return kAnswered;
+}
 
 struct CalibrateFlags {
   std::vector<std::string> files, check_files, rows_of, kinds;

@@ -1,4 +1,4 @@
-#include "cli/commands/check_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 

@@ -1,9 +1,17 @@
 #pragma once
-// A command of the program: it adds itself to the command line and puts its work into `action`, which returns the exit code.
+// The commands of the program. Start here: each add_NAME adds one command to the command line and, when the words name it, puts its work
+// into `action`, which returns an ExitCode. cli/main.cpp calls them in this order and maps exceptions to exit codes; each is one source of
+// this folder. cli/terminal reads and writes files and the two standard streams; cli/ranks shares work out among MPI ranks.
 
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/diagnostics.hpp"
+#include "base/progress.hpp"
 
 namespace cli {
 
@@ -14,5 +22,31 @@ enum ExitCode { kAnswered = 0, kNo = 1, kBadInput = 2, kBug = 3, kIncomplete = 4
 constexpr const char* kBugText = "This is a bug of ours. Please report it with the input that led here.\n";
 
 using Action = std::function<int()>;
+
+void add_run(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
+void add_rules(CLI::App& app, Action& action);
+void add_init(CLI::App& app, Action& action);
+// completion and man, which packages install beside the program. Both print what `app` has when they run.
+void add_help_commands(CLI::App& app, Action& action);
+
+// Adds --quiet, which sets `verbosity`. `help` says what a quiet command leaves out. Requires: `verbosity` outlives the command line.
+void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help);
+
+// Returns the first word that names no command, or no option of its command, with the nearest that does; a command that wants another
+// after it. A word after an option that takes a value, or after "--", is none of these. Nullopt: all words are known. `words`: the
+// command line without the program.
+[[nodiscard]] std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* const> words);
+
+// Both are written at build time by cmake/version.cmake.
+// Returns the release: "0.2.0".
+[[nodiscard]] const char* program_version();
+// Returns the text of --version: "foreshard 0.2.0 (1a2b3c4d, 2026-11-27)". The commit ends in -dirty where tracked files differed from it;
+// it is not there where the build had no git checkout.
+[[nodiscard]] const char* version_text();
 
 }  // namespace cli

@@ -1,4 +1,4 @@
-#include "cli/commands/import_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 
@@ -11,11 +11,9 @@
 #include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "cli/terminal/verbosity.hpp"
 #include "profiles/imports/import.hpp"
 #include "profiles/measured/tables.hpp"
 #include "reports/imports/import_report.hpp"
-#include "reports/imports/topology_report.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace cli {
@@ -40,7 +38,7 @@ std::optional<std::string> small_text(const std::string& file) {
   if (base::is_standard_input(file)) {
     std::string given = base::read_text_file(file);
     if (may_be_topology(given)) return given;
-    throw base::InputError({{{}, "standard input", "no topology, and a trace is read from a file", "give the file's name"}});
+    base::refuse("standard input", "no topology, and a trace is read from a file", "give the file's name");
   }
   constexpr std::size_t kMost = 16 << 20;  // a topology.conf of 100,000 nodes takes a few MB
   std::error_code unreadable;

@@ -1,4 +1,4 @@
-#include "cli/commands/init_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "topology/load.hpp"
 #include "topology/presets.hpp"
@@ -69,11 +69,10 @@ bool trains_in_bf16(const std::string& preset) {
 
 int init(const InitFlags& f) {
   if (topology::preset_section(f.cluster) == nullptr)
-    throw base::InputError(std::vector<base::Diagnostic>{
-        {{}, "--cluster", topology::unknown_preset(f.cluster), base::suggest(f.cluster, topology::preset_names())}});
+    base::refuse("--cluster", topology::unknown_preset(f.cluster), base::suggest(f.cluster, topology::preset_names()));
   (void)pcg::models::builtin(f.model, 1);  // says which models there are where there is none of this name
   if (f.file != "-" && !f.force && std::filesystem::exists(f.file))
-    throw base::InputError(std::vector<base::Diagnostic>{{{}, f.file, "the file is there already", "name another one, or add --force"}});
+    base::refuse(f.file, "the file is there already", "name another one, or add --force");
   const int gpus = f.nodes * topology::preset_gpus(f.cluster);
   const std::string text = fmt::format(kScenario, fmt::arg("file", f.file), fmt::arg("model", f.model), fmt::arg("cluster", f.cluster),
                                        fmt::arg("nodes", f.nodes), fmt::arg("batch", 16 * gpus),

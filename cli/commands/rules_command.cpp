@@ -1,4 +1,4 @@
-#include "cli/commands/rules_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -15,11 +15,9 @@
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "cli/terminal/verbosity.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "reports/census_report.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "reports/rules_report.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/proof/prove.hpp"
@@ -139,10 +137,8 @@ int show(const RulesFlags& f) {
   for (const rules::Rule& r : rules) names.push_back(r.name);
   if (!f.name.empty() && std::ranges::find(names, f.name) == names.end()) {
     const std::string nearest = base::nearest_name(f.name, names);
-    base::Diagnostics sink;
-    sink.add({}, f.file, fmt::format("there is no rule \"{}\"", f.name),
-             nearest.empty() ? "without a name all rules are shown" : fmt::format("did you mean \"{}\"?", nearest));
-    sink.throw_if_any();
+    base::refuse(f.file, fmt::format("there is no rule \"{}\"", f.name),
+                 nearest.empty() ? "without a name all rules are shown" : fmt::format("did you mean \"{}\"?", nearest));
   }
   if (!f.name.empty()) std::erase_if(rules, [&](const auto& r) { return r.name != f.name; });
   write_json(f, reports::to_json(rules));
@@ -154,8 +150,7 @@ int show(const RulesFlags& f) {
 // One sample of a model, whole on one device, or what a plan made of its model.
 pcg::Pcg graph_of(const RulesFlags& f) {
   if (!f.plan.empty()) return pcg::read_plan(base::read_yaml(f.plan)).pcg;
-  if (f.model.empty())
-    throw base::InputError({{{}, "rules match", "a model is missing", "a builtin's name, a model file, or --plan FILE"}});
+  if (f.model.empty()) base::refuse("rules match", "a model is missing", "a builtin's name, a model file, or --plan FILE");
   const pcg::Graph model = pcg::models::load_model_argument(f.model, 1);
   return pcg::parallelize(model, pcg::unsharded(model));
 }

@@ -1,30 +1,77 @@
-#include "cli/commands/run_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include "base/files/fingerprint.hpp"
 #include "base/interruption.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
-#include "cli/commands/plan_files.hpp"
-#include "cli/ranks/launcher.hpp"
 #include "cli/ranks/ranks.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "cli/terminal/verbosity.hpp"
-#include "reports/chrome_trace.hpp"
-#include "reports/csv.hpp"
+#include "reports/answer.hpp"
 #include "reports/html/page.hpp"
-#include "reports/json.hpp"
-#include "reports/text_table.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
+#include "scenarios/question/scenario.hpp"
 
 namespace cli {
 namespace {
+
+class PlanFiles {
+ public:
+  // Throws: base::InputError when a plan's file is one that has been read, or cannot be written.
+  PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked);
+  // Writes the plans of the base, and those of variants that are other ones.
+  void save(std::span<const scenarios::ScenarioResult> results) const;
+
+ private:
+  using Key = std::tuple<std::size_t, std::string, std::string>;  // scenario, plan, variant
+
+  std::filesystem::path folder_;
+  std::map<Key, std::filesystem::path> files_;
+};
+
+PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked) : folder_(std::move(folder)) {
+  constexpr const char* kOption = "--save-plans";
+  std::error_code error;
+  const bool is_there = std::filesystem::is_directory(folder_, error);
+  std::set<std::string> taken;  // plans whose names differ may have one file name
+  for (std::size_t s = 0; s < asked.size(); ++s)
+    for (const scenarios::WhatIf& v : asked[s].variants)
+      for (const scenarios::PlanEntry& p : asked[s].plans) {
+        std::string name = file_name(p.name);
+        if (v.name != scenarios::kBaseName) name += "--" + file_name(v.name);
+        if (asked.size() > 1) name = file_name(asked[s].name) + "--" + name;
+        const std::string wanted = name;
+        for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}-{}", wanted, copy);
+        const std::filesystem::path file = folder_ / (name + ".plan.yaml");
+        if (is_there) check_outputs({{kOption, file.string()}});
+        files_.emplace(Key{s, p.name, v.name}, file);
+      }
+}
+
+void PlanFiles::save(std::span<const scenarios::ScenarioResult> results) const {
+  make_folder(folder_);
+  for (std::size_t s = 0; s < results.size(); ++s)
+    for (const scenarios::Run& r : results[s].runs) {
+      if (!r.made || !r.replanned) continue;
+      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && scenarios::have_same_plan(b, r); };
+      if (!r.is_of_base() && std::ranges::any_of(results[s].runs, same)) continue;
+      write_text(files_.at({s, r.plan, r.variant}), r.made.text());
+    }
+}
 
 struct RunFlags {
   std::vector<std::string> scenarios;
@@ -100,8 +147,7 @@ int answer(const RunFlags& f, const Launched& launch) {
   const bool is_first = launch.rank == 0;
   check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}, {"--report", f.report}});
   check_output_folder(f.save_plans, "--save-plans");  // before anything is read
-  if (!f.report.empty() && !reports::has_report_page())
-    throw base::InputError(std::vector<base::Diagnostic>{{{}, "--report", reports::no_report_page_text(), {}}});
+  if (!f.report.empty() && !reports::has_report_page()) base::refuse("--report", reports::no_report_page_text());
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);

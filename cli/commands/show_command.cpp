@@ -1,4 +1,4 @@
-#include "cli/commands/show_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 
@@ -12,21 +12,14 @@
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "pcg/graph/dot.hpp"
-#include "pcg/models/graph_file.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "reports/rules_report.hpp"
-#include "reports/show/cluster.hpp"
-#include "reports/show/model.hpp"
-#include "reports/show/plan.hpp"
-#include "reports/show/plan_comparison.hpp"
-#include "reports/show/planners.hpp"
-#include "reports/show/shipped.hpp"
+#include "reports/show/show.hpp"
 #include "search/explanation/plan_comparison.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 #include "topology/drawing.hpp"
@@ -71,17 +64,14 @@ std::string show_cluster(const ShowFlags& f) {
   return reports::cluster_text(c);
 }
 
-[[noreturn]] void refuse(std::string what, std::string hint) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, "", std::move(what), std::move(hint)}});
-}
-
 std::string compare_plans(const ShowFlags& f, const pcg::Plan& first) {
-  if (f.yaml || f.dot) refuse("two plans are compared as text or as JSON", "leave --yaml or --dot out");
+  if (f.yaml || f.dot) base::refuse("", "two plans are compared as text or as JSON", "leave --yaml or --dot out");
   const pcg::Plan second = pcg::read_plan(base::read_yaml(f.other));
   if (!search::are_of_one_model(first, second))
-    refuse(fmt::format("{} and {} are plans of different models, {} and {}: only plans of one `model:` are compared", f.word, f.other,
-                       first.pcg.name(), second.pcg.name()),
-           "save both from one scenario");
+    base::refuse("",
+                 fmt::format("{} and {} are plans of different models, {} and {}: only plans of one `model:` are compared", f.word, f.other,
+                             first.pcg.name(), second.pcg.name()),
+                 "save both from one scenario");
   return f.json ? reports::plan_comparison_json(first, second) : reports::plan_comparison_text(first, second, wanted_width());
 }
 
@@ -96,7 +86,7 @@ std::string show_plan(const ShowFlags& f) {
 }
 
 std::string show_rules(const ShowFlags& f) {
-  if (f.dot) throw base::InputError(std::vector<base::Diagnostic>{{{}, "--dot", "rules are not drawn", "without it they are text"}});
+  if (f.dot) base::refuse("--dot", "rules are not drawn", "without it they are text");
   const std::vector<rules::Rule> rules = rules::load_rules(f.word, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   if (f.json) return reports::to_json(rules).dump(1) + "\n";
   if (f.yaml) return rules::to_text(rules, rules::axioms());
@@ -105,26 +95,25 @@ std::string show_rules(const ShowFlags& f) {
 
 // What ships of a kind, where the argument is left out.
 std::string show_shipped(const ShowFlags& f, std::vector<reports::Shipped> (*shipped)()) {
-  if (f.yaml || f.dot) refuse("a list has no such form", "name one of what ships, or ask for --json");
+  if (f.yaml || f.dot) base::refuse("", "a list has no such form", "name one of what ships, or ask for --json");
   return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped(), wanted_width());
 }
 
 std::string show_device(const ShowFlags& f) {
-  if (f.json || f.dot) refuse("a device profile is shown as its file", "leave the option out");
+  if (f.json || f.dot) base::refuse("", "a device profile is shown as its file", "leave the option out");
   return std::string(profiles::device_text(f.word));
 }
 
 std::string show_network(const ShowFlags& f) {
-  if (f.json || f.dot) refuse("a network profile is shown as its file", "leave the option out");
+  if (f.json || f.dot) base::refuse("", "a network profile is shown as its file", "leave the option out");
   return std::string(profiles::network_text(f.word));
 }
 
 std::string show_framework(const ShowFlags& f) {
-  if (f.json || f.dot) refuse("a framework profile is shown as its file", "leave the option out");
-  const auto& names = pcg::framework_names();
-  const auto at = std::ranges::find(names, f.word);
-  if (at == names.end()) refuse(fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, names));
-  return std::string(profiles::framework_text(static_cast<pcg::Framework>(at - names.begin())));
+  if (f.json || f.dot) base::refuse("", "a framework profile is shown as its file", "leave the option out");
+  const auto named = pcg::named<pcg::Framework>(f.word);
+  if (!named) base::refuse("", fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, pcg::names<pcg::Framework>()));
+  return std::string(profiles::framework_text(*named));
 }
 
 struct Kind {

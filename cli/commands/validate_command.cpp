@@ -1,4 +1,4 @@
-#include "cli/commands/validate_command.hpp"
+#include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -8,13 +8,10 @@
 #include "base/progress.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "cli/terminal/verbosity.hpp"
 #include "reports/html/page.hpp"
-#include "reports/validation/json.hpp"
-#include "reports/validation/markdown.hpp"
-#include "reports/validation/text.hpp"
+#include "reports/validation/assessment.hpp"
 #include "scenarios/confidence/validate.hpp"
-#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/intervals/interval.hpp"
 
 namespace cli {
 namespace {
@@ -27,10 +24,6 @@ struct ValidateFlags {
   int jobs = 1;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
-
-[[noreturn]] void refuse_option(const std::string& file, std::string message) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, file, std::move(message), {}}});
-}
 
 confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Residual>& residuals) {
   const std::vector<confidence::Table> tables = [&] {
@@ -57,7 +50,7 @@ int validate(const ValidateFlags& f) {
   std::vector<confidence::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(confidence::read_limit(text));
   check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
-  if (!f.report.empty() && !reports::has_report_page()) refuse_option("--report", reports::no_report_page_text());
+  if (!f.report.empty() && !reports::has_report_page()) base::refuse("--report", reports::no_report_page_text());
   if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
   std::vector<confidence::Residual> residuals;
   const confidence::Assessment a = assess(f, residuals);
@@ -66,7 +59,7 @@ int validate(const ValidateFlags& f) {
   if (!f.report.empty()) write_text(f.report, reports::validation_page(a));
   if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
-    if (residuals.empty()) refuse_option("--write-intervals", "no point has a forecast, so there are no residuals");
+    if (residuals.empty()) base::refuse("--write-intervals", "no point has a forecast, so there are no residuals");
     write_text(f.write_intervals, scenarios::write_intervals(confidence::fit_intervals(residuals), "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";

@@ -1,4 +1,4 @@
-#include "cli/ranks/launcher.hpp"
+#include "cli/ranks/ranks.hpp"
 
 #include <array>
 #include <chrono>

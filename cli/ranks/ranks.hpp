@@ -1,7 +1,7 @@
 #pragma once
-// Pieces of work shared out among the processes that an MPI launcher started, on one machine or many. All of them load the same scenario
-// and come to the same pieces; what one has answered all of them know at the end, so that the next pieces are the same again. Files are on
-// a file system that all of them see.
+// Tasks shared out among the processes that an MPI launcher started, on one machine or many. All of them load the same scenario and come
+// to the same tasks; what one has answered all of them know at the end, so that the next tasks are the same again. Files are on a file
+// system that all of them see.
 
 #include <memory>
 
@@ -19,7 +19,7 @@ class Ranks {
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  // The first rank hands pieces out one by one, to whoever is free, and does some itself; each does one at a time. Returns: on every rank
+  // The first rank hands tasks out one by one, to whoever is free, and does some itself; each does one at a time. Returns: on every rank
   // all answers. Throws, on every rank: base::InputError or base::InternalError when the work of one throws. A rank that is killed takes
   // the others with it, as launchers have it: `--resume` keeps what was answered.
   [[nodiscard]] scenarios::Workers workers();
@@ -28,5 +28,18 @@ class Ranks {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Whether this process is one of several that an MPI launcher started (Open MPI's mpirun, Slurm's srun, MPICH's mpiexec), by the variables
+// that launchers set: known before MPI is, and in a build without it.
+struct Launched {
+  int rank = 0, ranks = 1;
+  [[nodiscard]] bool is_alone() const { return ranks <= 1; }
+};
+[[nodiscard]] Launched launched();
+
+// On ranks other than the first: what they answer is what the first answers, so what they print goes nowhere.
+void silence_answers();
+// Before a rank other than the first says what is wrong: mostly the first says the same, and its launcher ends the others meanwhile.
+void let_first_speak();
 
 }  // namespace cli

@@ -24,11 +24,11 @@ using Json = nlohmann::json;
 using base::WorkerAnswer;
 
 constexpr int kAnswer = 1, kNext = 2;  // tags: from a rank to the first, and back
-constexpr std::int64_t kNothing = -1;  // in place of a piece's number: none was done, none is left
+constexpr std::int64_t kNothing = -1;  // in place of a task's number: none was done, none is left
 // MPI waits by asking again and again: a rank that computes nothing leaves its core to others instead.
 constexpr std::chrono::milliseconds kPause{1};
 
-// What became of a piece: its first byte says whether the rest is the answer or why there is none.
+// An outcome's first byte says whether the rest is the answer or why there is none.
 constexpr char kDone = 'd', kRefused = 'r', kFailed = 'f';
 
 std::string outcome_of(const std::function<Json(std::size_t)>& work, std::size_t i) {
@@ -42,7 +42,7 @@ std::string outcome_of(const std::function<Json(std::size_t)>& work, std::size_t
 Json answer_of(const std::string& outcome) {
   BASE_CHECK(!outcome.empty(), "a rank has sent nothing");
   const std::string text = outcome.substr(1);
-  if (outcome.front() == kRefused) throw base::InputError({{{}, {}, text, {}}});
+  if (outcome.front() == kRefused) base::refuse("", text);
   if (outcome.front() == kFailed) throw base::InternalError(text);
   return Json::parse(text);
 }
@@ -56,10 +56,10 @@ MPI_Status wait_for(int from, int tag) {
   }
 }
 
-// A piece's number, then its outcome.
-void send_outcome(std::int64_t piece, const std::string& outcome) {
-  std::string message(sizeof piece, '\0');
-  std::copy_n(reinterpret_cast<const char*>(&piece), sizeof piece, message.begin());
+// A task's number, then its outcome.
+void send_outcome(std::int64_t task, const std::string& outcome) {
+  std::string message(sizeof task, '\0');
+  std::copy_n(reinterpret_cast<const char*>(&task), sizeof task, message.begin());
   message += outcome;
   BASE_CHECK(message.size() <= INT_MAX, "an answer of {} bytes", message.size());
   MPI_Send(message.data(), static_cast<int>(message.size()), MPI_BYTE, 0, kAnswer, MPI_COMM_WORLD);
@@ -67,7 +67,7 @@ void send_outcome(std::int64_t piece, const std::string& outcome) {
 
 struct Received {
   int from = 0;
-  std::int64_t piece = kNothing;
+  std::int64_t task = kNothing;
   std::string outcome;
 };
 Received receive_outcome() {
@@ -76,17 +76,17 @@ Received receive_outcome() {
   MPI_Get_count(&status, MPI_BYTE, &bytes);
   std::string message(static_cast<std::size_t>(bytes), '\0');
   MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, kAnswer, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  Received r{status.MPI_SOURCE, kNothing, message.substr(sizeof r.piece)};
-  std::copy_n(message.begin(), sizeof r.piece, reinterpret_cast<char*>(&r.piece));
+  Received r{status.MPI_SOURCE, kNothing, message.substr(sizeof r.task)};
+  std::copy_n(message.begin(), sizeof r.task, reinterpret_cast<char*>(&r.task));
   return r;
 }
 
-void send_next(int rank, std::int64_t piece) { MPI_Send(&piece, 1, MPI_INT64_T, rank, kNext, MPI_COMM_WORLD); }
+void send_next(int rank, std::int64_t task) { MPI_Send(&task, 1, MPI_INT64_T, rank, kNext, MPI_COMM_WORLD); }
 std::int64_t receive_next() {
-  std::int64_t piece = kNothing;
+  std::int64_t task = kNothing;
   wait_for(0, kNext);
-  MPI_Recv(&piece, 1, MPI_INT64_T, 0, kNext, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return piece;
+  MPI_Recv(&task, 1, MPI_INT64_T, 0, kNext, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return task;
 }
 
 // Every rank has the first one's text afterwards.
@@ -99,7 +99,7 @@ void share(std::string& text) {
     MPI_Bcast(text.data() + at, static_cast<int>(std::min(kMost, size - at)), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-// The pieces as the first rank sees them. Its own work and the thread that serves the others both take from it.
+// The tasks as the first rank sees them. Its own work and the thread that serves the others both take from it.
 class Ledger {
  public:
   Ledger(std::size_t count, const std::function<void(std::size_t)>& finished) : finished_(finished), outcomes_(count) {}
@@ -109,13 +109,13 @@ class Ledger {
     const std::lock_guard lock(mutex_);
     return failed_ || next_ == outcomes_.size() ? kNothing : static_cast<std::int64_t>(next_++);
   }
-  void put(std::size_t piece, std::string outcome) {
+  void put(std::size_t task, std::string outcome) {
     const std::lock_guard lock(mutex_);
     failed_ = failed_ || outcome.front() != kDone;
-    outcomes_[piece] = std::move(outcome);
-    finished_(piece);
+    outcomes_[task] = std::move(outcome);
+    finished_(task);
   }
-  // Requires: nobody works any more.
+  // Requires: no task runs any more.
   std::vector<std::string> take() { return std::move(outcomes_); }
 
  private:
@@ -126,11 +126,11 @@ class Ledger {
   std::vector<std::string> outcomes_;
 };
 
-// Hands pieces to the other ranks until none is left and each has given its last answer back.
+// Hands tasks to the other ranks until none is left and each has given its last answer back.
 void serve(Ledger& ledger, int ranks) {
   for (int busy = ranks - 1; busy > 0;) {
     Received r = receive_outcome();
-    if (r.piece != kNothing) ledger.put(static_cast<std::size_t>(r.piece), std::move(r.outcome));
+    if (r.task != kNothing) ledger.put(static_cast<std::size_t>(r.task), std::move(r.outcome));
     const std::int64_t next = ledger.next();
     if (next == kNothing) --busy;
     send_next(r.from, next);
@@ -152,7 +152,7 @@ void follow(const std::function<Json(std::size_t)>& work) {
   for (std::int64_t i = receive_next(); i != kNothing; i = receive_next()) send_outcome(i, outcome_of(work, static_cast<std::size_t>(i)));
 }
 
-// What was not begun because another piece failed has no outcome.
+// A task that was not begun because another failed has no outcome.
 std::string first_failure_or(const std::vector<std::string>& outcomes) {
   for (const std::string& o : outcomes)
     if (!o.empty() && o.front() != kDone) return o;
@@ -164,10 +164,8 @@ void refuse_without_pmix() {
 #ifdef OPEN_MPI
   if (std::getenv("SLURM_STEP_NUM_TASKS") == nullptr || std::getenv("PMIX_RANK") != nullptr) return;
   if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) return;  // mpirun inside a job
-  throw base::InputError({{{},
-                           {},
-                           "srun started several of this program without PMIx, so they cannot reach each other",
-                           "write srun --mpi=pmix; srun --mpi=list says what this Slurm has"}});
+  base::refuse("", "srun started several of this program without PMIx, so they cannot reach each other",
+               "write srun --mpi=pmix; srun --mpi=list says what this Slurm has");
 #endif
 }
 

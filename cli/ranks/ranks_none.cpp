@@ -7,10 +7,8 @@ namespace cli {
 struct Ranks::State {};
 
 Ranks::Ranks() {
-  throw base::InputError({{{},
-                           {},
-                           "this program was built without MPI, so each of its ranks would answer everything",
-                           "install libopenmpi-dev and build again, or use --jobs"}});
+  base::refuse("", "this program was built without MPI, so each of its ranks would answer everything",
+               "install libopenmpi-dev and build again, or use --jobs");
 }
 Ranks::~Ranks() = default;
 

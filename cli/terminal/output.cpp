@@ -24,18 +24,9 @@
 #include "cli/terminal/standard_streams.hpp"
 
 namespace cli {
-
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;  // tables of measurements are a thousandth of it
-
-[[noreturn]] void refuse_file(const std::filesystem::path& file, std::string message) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, file.string(), std::move(message), {}}});
-}
-
-[[noreturn]] void refuse_option(const std::string& option, std::string message, std::string hint) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, option, std::move(message), std::move(hint)}});
-}
 
 constexpr std::size_t kLongestName = 100;  // of a plan, and of a variant, in a file's name: together far below the 255 of file systems
 
@@ -45,14 +36,14 @@ void check_writable(const std::filesystem::path& file, const std::string& option
   std::error_code error;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   if (!std::filesystem::is_directory(folder, error))
-    refuse_option(option, fmt::format("there is no folder {}", folder.string()), "make it first");
-  if (std::filesystem::is_directory(file, error)) refuse_option(option, fmt::format("{} is a folder", file.string()), "name a file");
+    base::refuse(option, fmt::format("there is no folder {}", folder.string()), "make it first");
+  if (std::filesystem::is_directory(file, error)) base::refuse(option, fmt::format("{} is a folder", file.string()), "name a file");
   const bool there = std::filesystem::exists(file, error);
-  if (error) refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), error.message()), "");
+  if (error) base::refuse(option, fmt::format("{} cannot be written: {}", file.string(), error.message()));
   const auto target = base::regular_target(file);
   const std::filesystem::path beside = target && target->has_parent_path() ? target->parent_path() : ".";
   if ((there && ::access(file.c_str(), W_OK) != 0) || (target && ::access(beside.c_str(), W_OK | X_OK) != 0))
-    refuse_option(option, fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)), "");
+    base::refuse(option, fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
 // However they are written. Devices take what several write.
@@ -70,10 +61,6 @@ bool is_same_file(const std::string& a, const std::string& b) {
   const bool device = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   return !device && canonical(a) == canonical(b);
 }
-
-}  // namespace
-
-namespace {
 
 std::string compressed(const std::string& text) {
   std::string out;
@@ -95,12 +82,12 @@ std::string read_text(const std::filesystem::path& file) {
 
 std::string read_to_renew(const std::filesystem::path& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) refuse_file(file, "no such file");
-  if (std::filesystem::file_size(file, error) > kMostBytes) refuse_file(file, "is larger than 256 MiB: no table of measurements");
+  if (!std::filesystem::is_regular_file(file, error)) base::refuse(file.string(), "no such file");
+  if (std::filesystem::file_size(file, error) > kMostBytes) base::refuse(file.string(), "is larger than 256 MiB: no table of measurements");
   std::ifstream in(file, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  if (!in) refuse_file(file, "cannot be read");
+  if (!in) base::refuse(file.string(), "cannot be read");
   return std::move(text).str();
 }
 
@@ -123,8 +110,8 @@ void check_outputs(const std::vector<Output>& outputs) {
   for (auto o = outputs.begin(); o != outputs.end(); ++o)
     for (auto before = outputs.begin(); before != o; ++before)
       if (is_same_file(before->file, o->file))
-        refuse_option(o->option, fmt::format("{} writes to {} too", before->option, o->file == "-" ? "standard output" : o->file),
-                      "choose another file for one of them");
+        base::refuse(o->option, fmt::format("{} writes to {} too", before->option, o->file == "-" ? "standard output" : o->file),
+                     "choose another file for one of them");
   for (const Output& o : outputs) base::note_output(o.file, o.option);
 }
 
@@ -133,16 +120,16 @@ void check_output_folder(const std::filesystem::path& folder, const std::string&
   std::error_code error;
   std::filesystem::path there = folder;  // the first around it that is there
   while (!std::filesystem::exists(there, error) && !error && there != ".") there = there.has_parent_path() ? there.parent_path() : ".";
-  if (error) refuse_option(option, fmt::format("{} cannot be written: {}", folder.string(), error.message()), "");
-  if (!std::filesystem::is_directory(there, error)) refuse_option(option, fmt::format("{} is no folder", there.string()), "name a folder");
+  if (error) base::refuse(option, fmt::format("{} cannot be written: {}", folder.string(), error.message()));
+  if (!std::filesystem::is_directory(there, error)) base::refuse(option, fmt::format("{} is no folder", there.string()), "name a folder");
   if (::access(there.c_str(), W_OK | X_OK) != 0)
-    refuse_option(option, fmt::format("{} cannot be written: {}", there.string(), std::strerror(errno)), "");
+    base::refuse(option, fmt::format("{} cannot be written: {}", there.string(), std::strerror(errno)));
 }
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) refuse_file(folder, fmt::format("cannot be made: {}", error.message()));
+  if (error) base::refuse(folder.string(), fmt::format("cannot be made: {}", error.message()));
 }
 
 std::string file_name(const std::string& name) {

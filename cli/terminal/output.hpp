@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
 
 namespace cli {
 

@@ -13,10 +13,9 @@
 
 #include "base/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
 
 namespace cli {
-
 namespace {
 
 int output_error = 0;  // the first that standard output met
@@ -87,7 +86,7 @@ void finish_standard_output() {
     (void)std::signal(SIGPIPE, SIG_DFL);
     (void)std::raise(SIGPIPE);
   }
-  throw base::InputError({{{}, "standard output", fmt::format("cannot be written: {}", std::strerror(error)), {}}});
+  base::refuse("standard output", fmt::format("cannot be written: {}", std::strerror(error)));
 }
 
 }  // namespace cli

@@ -19,10 +19,6 @@ struct FieldTensor {
   bool operator==(const FieldTensor&) const = default;
 };
 
-// Returns the values of a source: pseudo-random from (seed, name, index), so that a graph and its plan read the same. Indices are below
-// index_limit, if that is not 0.
-[[nodiscard]] FieldTensor source_values(const std::string& name, const TensorShape& shape, std::int64_t index_limit, std::uint64_t seed);
-
 // Returns the results of the graph in the order of results(). Cost: the multiply-adds of the model.
 [[nodiscard]] std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed);
 

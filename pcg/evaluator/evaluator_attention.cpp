@@ -1,9 +1,9 @@
-#include "pcg/evaluator/evaluator_attention.hpp"
+#include "pcg/evaluator/evaluator_operator.hpp"
 
 #include <algorithm>
 
 #include "pcg/evaluator/field.hpp"
-#include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg {
 namespace {

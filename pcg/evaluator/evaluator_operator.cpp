@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/evaluator_activation.hpp"
-#include "pcg/evaluator/evaluator_attention.hpp"
-#include "pcg/evaluator/evaluator_moe.hpp"
-#include "pcg/evaluator/evaluator_movement.hpp"
-#include "pcg/evaluator/evaluator_state_space.hpp"
-#include "pcg/evaluator/evaluator_window.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 
@@ -63,18 +58,9 @@ std::vector<FieldTensor> run(const BatchMatmul& op, const ShardTask& t) {
 std::vector<FieldTensor> run(const ExpertLinear& op, const ShardTask& t) {
   return {batched(t, t.inputs[0].sizes()[0], false, op.activation, op.has_bias)};
 }
-std::vector<FieldTensor> run(const Conv2d& op, const ShardTask& t) { return {run_conv2d(op, t)}; }
-std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) { return {run_pool2d(op, t)}; }
 std::vector<FieldTensor> run(const Attention& op, const ShardTask& t) { return {run_attention(op, t)}; }
 std::vector<FieldTensor> run(const StateSpace& op, const ShardTask& t) { return {run_state_space(op, t)}; }
-std::vector<FieldTensor> run(const MoeDispatch&, const ShardTask& t) { return {run_moe_dispatch(t)}; }
-std::vector<FieldTensor> run(const MoeCombine&, const ShardTask& t) { return {run_moe_combine(t)}; }
-std::vector<FieldTensor> run(const Concat& op, const ShardTask& t) { return {run_concat(op, t)}; }
-std::vector<FieldTensor> run(const Split& op, const ShardTask& t) { return run_split(op, t); }
-std::vector<FieldTensor> run(const Slice& op, const ShardTask& t) { return {run_slice(op, t)}; }
 std::vector<FieldTensor> run(const Reshape&, const ShardTask& t) { return {{t.outputs[0].shape, t.inputs[0].values->values}}; }
-std::vector<FieldTensor> run(const Transpose& op, const ShardTask& t) { return {run_transpose(op, t)}; }
-std::vector<FieldTensor> run(const Broadcast& op, const ShardTask& t) { return {run_broadcast(op, t)}; }
 
 // Norms and softmax: each value becomes a function of itself and of all values that it is normalised with, times gain, plus bias.
 std::vector<FieldTensor> run(const LayerNorm& op, const ShardTask& t) {
@@ -254,10 +240,146 @@ std::vector<FieldTensor> run(const SquaredError&, const ShardTask& t) {
   return {y};
 }
 
+// Where rows or columns are cut and windows reach over the cut, the input is there whole, and the output's first window lies inside it.
+field::Windows placed(const Window& rows, const Window& columns, const ShardTask& t) {
+  const std::vector<std::int64_t>&x = t.inputs[0].place.offset, &y = t.outputs[0].place.offset;
+  return {rows, columns, y[2] - x[2] / rows.stride, y[3] - x[3] / columns.stride};
+}
+field::Images images(const Operand& x) { return {x.sizes(), x.values->values}; }
+
+std::vector<FieldTensor> run(const Conv2d& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  std::vector<std::uint64_t> sums(y.values.size(), 0);
+  field::add_convolution(placed(op.rows, op.columns, t), images(t.inputs[0]), images(t.inputs[1]), y.shape.sizes, sums);
+  const bool bias = op.has_bias && t.first_summand;
+  const auto channels = static_cast<std::size_t>(y.shape.sizes[1]), plane = static_cast<std::size_t>(y.shape.sizes[2] * y.shape.sizes[3]);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    y.values[i] = activate(op.activation, field::reduce(sums[i] + (bias ? t.inputs[2].values->values[i / plane % channels] : 0)));
+  return {y};
+}
+
+std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::vector<std::int64_t>& xs = t.inputs[0].sizes();
+  const bool global = op.rows.kernel == 0 || op.columns.kernel == 0;
+  const field::Windows windows =
+      global ? placed({.kernel = static_cast<int>(xs[2])}, {.kernel = static_cast<int>(xs[3])}, t) : placed(op.rows, op.columns, t);
+  field::pool(op.kind, windows, images(t.inputs[0]), y.shape.sizes, y.values);
+  return {y};
+}
+
+enum ExpertTag : std::uint64_t { kDispatch = 301, kCombine };
+
+// How much of a token goes to (comes back from) a place of an expert depends on all gates of the piece of the sequence that both
+// belong to: its tokens compete for its places. Tokens and places are counted from the piece's first, so that a shard need not know which
+// pieces it has.
+Hash gates_of_piece(ExpertTag tag, const Operand& gates, std::int64_t first_token, std::int64_t tokens) {
+  const std::int64_t experts = gates.sizes()[2];
+  Hash h(tag);
+  for (std::int64_t i = first_token * experts; i < (first_token + tokens) * experts; ++i)
+    h(gates.values->values[static_cast<std::size_t>(i)]);
+  return h;
+}
+std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int64_t c) {
+  return Hash(gates)(static_cast<std::uint64_t>(s))(static_cast<std::uint64_t>(e))(static_cast<std::uint64_t>(c)).element();
+}
+// Visits every (token, place of expert) of a piece with its share: routed(index of the token's row, index of the expert's row, share).
+template <class Visit>
+void route(ExpertTag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
+  const Sizes& g = gates.sizes();  // b, s, experts
+  const std::int64_t pieces = std::gcd(g[1], capacity), tokens = g[1] / pieces, places = capacity / pieces;
+  for (std::int64_t p = 0; p < g[0] * pieces; ++p) {
+    const Hash h = gates_of_piece(tag, gates, p * tokens, tokens);
+    const std::int64_t b = p / pieces, first_place = p % pieces * places;
+    for (std::int64_t s = 0; s < tokens; ++s)
+      for (std::int64_t e = 0; e < g[2]; ++e)
+        for (std::int64_t c = 0; c < places; ++c) routed(p * tokens + s, (e * g[0] + b) * capacity + first_place + c, share(h, s, e, c));
+  }
+}
+void add_row(const FieldTensor& from, std::int64_t row, FieldTensor& to, std::int64_t at, std::uint32_t factor) {
+  const std::int64_t h = from.shape.sizes.back();
+  for (std::int64_t i = 0; i < h; ++i) {
+    std::uint32_t& sum = to.values[static_cast<std::size_t>(at * h + i)];
+    sum = field::add(sum, field::multiply(from.values[static_cast<std::size_t>(row * h + i)], factor));
+  }
+}
+
+std::vector<FieldTensor> run(const MoeDispatch&, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  route(kDispatch, t.inputs[1], y.shape.sizes[2],
+        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, token, y, place, share); });
+  return {y};
+}
+std::vector<FieldTensor> run(const MoeCombine&, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  route(kCombine, t.inputs[1], t.inputs[0].sizes()[2],
+        [&](std::int64_t token, std::int64_t place, std::uint32_t share) { add_row(*t.inputs[0].values, place, y, token, share); });
+  return {y};
+}
+
+// Copies `length` layers of an axis from one tensor to another.
+void copy(const FieldTensor& from, std::int64_t begin, FieldTensor& to, std::int64_t at, std::int64_t length, std::size_t axis) {
+  field::copy_layers({from.shape.sizes, axis}, from.values, begin, {to.shape.sizes, axis}, to.values, at, length);
+}
+
+std::vector<FieldTensor> run(const Concat& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
+  std::int64_t at = 0;
+  for (const Operand& in : t.inputs) {
+    copy(*in.values, 0, y, at, in.sizes()[axis], axis);
+    at += in.sizes()[axis];
+  }
+  return {y};
+}
+std::vector<FieldTensor> run(const Split& op, const ShardTask& t) {
+  std::vector<FieldTensor> result;
+  const std::size_t axis = resolve_axis(op.axis, t.inputs[0].sizes().size());
+  std::int64_t begin = 0;
+  for (const OutputShard& out : t.outputs) {
+    result.push_back(blank(out));
+    copy(*t.inputs[0].values, begin, result.back(), 0, out.shape.sizes[axis], axis);
+    begin += out.shape.sizes[axis];
+  }
+  return result;
+}
+std::vector<FieldTensor> run(const Slice& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  copy(*t.inputs[0].values, op.begin, y, 0, op.length, resolve_axis(op.axis, y.shape.sizes.size()));
+  return {y};
+}
+
+std::vector<FieldTensor> run(const Transpose& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  field::permute(t.inputs[0].sizes(), t.inputs[0].values->values, op.permutation, y.values);
+  return {y};
+}
+
+std::vector<FieldTensor> run(const Broadcast& op, const ShardTask& t) {
+  FieldTensor y = blank(t.outputs[0]);
+  const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
+  for (std::int64_t at = 0; at < y.shape.sizes[axis]; ++at) copy(*t.inputs[0].values, 0, y, at, 1, axis);
+  return {y};
+}
+
 }  // namespace
 
 std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task) {
   return std::visit([&](const auto& o) { return run(o, task); }, op);
+}
+
+FieldTensor blank(const OutputShard& out) {
+  return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
+}
+
+std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index) {
+  std::int64_t result = 0, step = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    result += (place.offset[d] + index % sizes[d]) * step;
+    index /= sizes[d];
+    step *= place.whole[d];
+  }
+  return static_cast<std::uint64_t>(result);
 }
 
 }  // namespace pcg

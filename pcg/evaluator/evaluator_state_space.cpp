@@ -1,7 +1,7 @@
-#include "pcg/evaluator/evaluator_state_space.hpp"
+#include "pcg/evaluator/evaluator_operator.hpp"
 
 #include "pcg/evaluator/field.hpp"
-#include "pcg/operators/state_space_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg {
 namespace {

@@ -9,8 +9,7 @@
 #include "base/check.hpp"
 #include "base/numbers.hpp"
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/operators/weights.hpp"
-#include "pcg/work/model_flops.hpp"
+#include "pcg/work/work.hpp"
 
 namespace pcg {
 namespace {

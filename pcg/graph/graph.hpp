@@ -59,7 +59,7 @@ class Graph {
   [[nodiscard]] std::int64_t parameters() const;            // elements of all weights
   [[nodiscard]] std::int64_t frozen_parameters() const;     // of them, elements of those that are not trained
   [[nodiscard]] std::int64_t auxiliary_parameters() const;  // elements of the weights of auxiliary blocks
-  [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/model_flops.hpp) of the batch that the inputs hold
+  [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/work.hpp) of the batch that the inputs hold
   [[nodiscard]] base::Flops masked_flops() const;           // the part of them that causal masks throw away
   // Of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
   [[nodiscard]] base::Flops iteration_flops() const;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
-#include "pcg/sharding/parallel_operator.hpp"
+#include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 
 namespace pcg {
@@ -91,5 +91,24 @@ class PcgBuilder {
   Pcg pcg_;
   std::unordered_set<std::string> names_;
 };
+
+// Returns the same graph without parallelism: no parallel operators, every degree 1, additions (of one summand: an
+// identity) in place of summands. serial(parallelize(g, shardings)) == g, but where g has summands. Requires: the operators stand in the
+// order of their blocks (violations() of a plan says where not).
+[[nodiscard]] Graph serial(const Pcg& pcg);
+
+// Return DOT text for Graphviz, parallel operators coloured.
+[[nodiscard]] std::string to_dot(const Pcg& pcg);
+[[nodiscard]] std::string to_dot(const Graph& graph);
+
+// Builds the PCG of a graph by inserting parallel operators wherever the parallel shape that a reader wants differs from the one that is
+// there. Readers that want one parallel shape of a tensor share one chain of them. Every planner but Unity builds its PCG through this.
+//   Requires: one sharding per node of the graph. Those of weights are ignored: a weight is cut as its first reader needs it.
+//   Keeps:    the names of nodes; a parallel operator is named after its tensor ("layer0.qkv.replicate").
+//   Throws:   ShapeError, naming the node, when a sharding is unlawful.
+[[nodiscard]] Pcg parallelize(const Graph& graph, std::span<const Sharding> shardings);
+
+// Returns one sharding per node with every degree 1: parallelize(graph, unsharded(graph)) runs on one device.
+[[nodiscard]] std::vector<Sharding> unsharded(const Graph& graph);
 
 }  // namespace pcg

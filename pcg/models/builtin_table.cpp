@@ -1,8 +1,9 @@
-#include "pcg/models/builtin_table.hpp"
+#include <map>
 
-#include "pcg/models/families/convolutional.hpp"
-#include "pcg/models/families/published.hpp"
-#include "pcg/models/families/unity.hpp"
+#include "base/check.hpp"
+#include "pcg/models/families/model_config.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/models/model_sections.hpp"
 
 namespace pcg::models {
 
@@ -15,6 +16,19 @@ const std::map<std::string, Builtin, std::less<>>& builtins() {
     return result;
   }();
   return all;
+}
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, builtin] : builtins()) names.push_back(name);
+  return names;  // a map is sorted
+}
+
+Graph builtin(std::string_view name, std::int64_t batch) {
+  const auto found = builtins().find(name);
+  BASE_CHECK(found != builtins().end(), "no builtin is called {}", name);
+  if (const ModelConfig* config = std::get_if<ModelConfig>(&found->second)) return build(*config, batch);
+  return std::get<GraphOf>(found->second)(batch);
 }
 
 }  // namespace pcg::models

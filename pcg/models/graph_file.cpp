@@ -1,7 +1,7 @@
 // Our text form of a graph: blocks in order, each with its nodes; a node is one operator with its name and inputs. Shapes are
 // inferred, so they are not written.
 
-#include "pcg/models/graph_file.hpp"
+#include "pcg/models/load.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "pcg/models/huggingface.hpp"
+#include "pcg/models/model_sections.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

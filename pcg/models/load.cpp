@@ -11,15 +11,10 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/models/adapters.hpp"
-#include "pcg/models/builtin_table.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/models/families/vision.hpp"
-#include "pcg/models/graph_file.hpp"
-#include "pcg/models/huggingface.hpp"
+#include "pcg/models/model_sections.hpp"
 #include "pcg/models/onnx/read_onnx.hpp"
-#include "pcg/models/transformer_section.hpp"
 
 namespace pcg::models {
 namespace {

@@ -1,4 +1,4 @@
-#include "pcg/models/transformer_section.hpp"
+#include "pcg/models/model_sections.hpp"
 
 #include <fmt/core.h>
 

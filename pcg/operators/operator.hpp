@@ -109,7 +109,7 @@ struct Attention {
   std::int64_t window = 0;     // causal: a query sees so many keys, itself included; 0: all before it
   bool chunked = false;        // the window is a chunk of the sequence: a query sees the keys of its own chunk
   std::int64_t keys =
-      0;  // 0 in every graph. Of one shard (pcg/work/shard_operator.hpp): the keys that its queries meet, gathered where it holds fewer
+      0;  // 0 in every graph. Of one shard (pcg/work/work.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;
 };
 // What a Mamba-2 layer does between its two projections (Dao and Gu, arXiv 2405.21060, sections 6 and 7.1). A causal convolution over

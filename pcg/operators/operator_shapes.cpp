@@ -10,9 +10,7 @@
 #include <numeric>
 #include <optional>
 
-#include "pcg/operators/attention_dims.hpp"
-#include "pcg/operators/state_space_dims.hpp"
-#include "pcg/operators/weights.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg {
 namespace {

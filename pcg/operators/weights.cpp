@@ -1,12 +1,11 @@
-#include "pcg/operators/weights.hpp"
+#include "pcg/operators/operator_shapes.hpp"
 
 #include <fmt/core.h>
 
 #include <optional>
 #include <string_view>
 
-#include "pcg/operators/attention_dims.hpp"
-#include "pcg/operators/state_space_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg {
 namespace {

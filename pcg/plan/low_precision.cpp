@@ -8,7 +8,6 @@
 #include "base/check.hpp"
 
 namespace pcg {
-
 namespace {
 
 // Whether the block, a weighty one, is of the layers that stay in bf16.
@@ -72,8 +71,8 @@ std::optional<std::string> wrong_weights(WeightStorage weights, Precision precis
                                : weights == WeightStorage::nvfp4 ? Precision::nvfp4
                                                                  : Precision::fp8;
   if (precision == multiplied) return std::nullopt;
-  return fmt::format("weights are kept in {} where products are in {}, and the precision is {}",
-                     kWeightStorageWords[static_cast<std::size_t>(weights)], to_text(multiplied), to_text(precision));
+  return fmt::format("weights are kept in {} where products are in {}, and the precision is {}", name_of(weights), to_text(multiplied),
+                     to_text(precision));
 }
 
 }  // namespace pcg

@@ -2,18 +2,18 @@
 // A plan: how one training iteration runs. A PCG for one micro-batch, the devices of every operator, pipeline stages with their
 // schedule, and a memory policy. Every planner returns this value; the simulator needs nothing else from a planner.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "pcg/plan/graphed_parts.hpp"
+#include "pcg/plan/choices.hpp"
 #include "pcg/plan/mapping.hpp"
-#include "pcg/plan/memory_policy.hpp"
-#include "pcg/plan/overlap.hpp"
 
 namespace pcg {
 
@@ -119,22 +119,64 @@ struct Plan {
 // Whether forward passes are merged with backward passes of other micro-batches: as the plan says; DualPipe's are.
 [[nodiscard]] bool merges_passes(const Plan& plan);
 
-// The words for these choices in files and on the command line, in the order of their enums: "1f1b", "adam", ...
-[[nodiscard]] const std::vector<std::string>& precision_names();
-[[nodiscard]] const std::vector<std::string>& fp8_recipe_names();
 // Whether there are kernels of attention that multiply in the precision.
 [[nodiscard]] constexpr bool has_fp8_attention(Precision p) { return p == Precision::fp8 || p == Precision::mxfp8; }
-[[nodiscard]] const std::vector<std::string>& optimizer_names();
-[[nodiscard]] const std::vector<std::string>& framework_names();
-[[nodiscard]] const std::vector<std::string>& schedule_names();
-[[nodiscard]] const std::vector<std::string>& recompute_names();
-[[nodiscard]] const std::vector<std::string>& key_exchange_names();
-[[nodiscard]] const std::vector<std::string>& padded_names();
-[[nodiscard]] const std::vector<std::string>& dispatch_names();
-[[nodiscard]] const std::vector<std::string>& between_stages_names();
+
+// The names of a choice's values in files and on the command line, in the order of the enum: "1f1b", "adam", ...
+template <class Enum>
+[[nodiscard]] const std::vector<std::string>& names();
+template <>
+const std::vector<std::string>& names<Precision>();
+template <>
+const std::vector<std::string>& names<Fp8Recipe>();
+template <>
+const std::vector<std::string>& names<Optimizer>();
+template <>
+const std::vector<std::string>& names<Framework>();
+template <>
+const std::vector<std::string>& names<ScheduleKind>();
+template <>
+const std::vector<std::string>& names<Recompute>();
+template <>
+const std::vector<std::string>& names<KeyExchange>();
+template <>
+const std::vector<std::string>& names<Padded>();
+template <>
+const std::vector<std::string>& names<Dispatch>();
+template <>
+const std::vector<std::string>& names<BetweenStages>();
+template <>
+const std::vector<std::string>& names<Module>();
+template <>
+const std::vector<std::string>& names<WeightStorage>();
+template <class Enum>
+[[nodiscard]] const std::string& name_of(Enum e) {
+  return names<Enum>()[static_cast<std::size_t>(e)];
+}
+// Returns nullopt where no value has the name.
+template <class Enum>
+[[nodiscard]] std::optional<Enum> named(std::string_view name) {
+  const auto at = std::ranges::find(names<Enum>(), name);
+  return at == names<Enum>().end() ? std::nullopt : std::optional(static_cast<Enum>(at - names<Enum>().begin()));
+}
 
 // Returns the faults of the values together, one sentence each: views out of range, stages or blocks that go backwards, counts that do not
 // match; those of the pipeline (devices of two ranks, empty stages) only where there are no others. Empty: the plan is sound.
 [[nodiscard]] std::vector<std::string> violations(const Plan& plan);
+
+// Ranks of a pipeline are groups of devices that run their virtual stages in one order.
+// Rank r of n has the stages r, r + n, r + 2n, ...; DualPipe's has r and 2n - 1 - r, and is a pair of places in the pipeline: each of the
+// two runs the one stage for micro-batches of one direction and the other stage for those of the other.
+[[nodiscard]] constexpr int rank_of(ScheduleKind kind, int ranks, int stage) {
+  if (kind == ScheduleKind::dual_pipe && stage >= ranks) return 2 * ranks - 1 - stage;
+  return stage % ranks;
+}
+[[nodiscard]] constexpr int stage_of(ScheduleKind kind, int ranks, int rank, int chunk) {
+  if (kind == ScheduleKind::dual_pipe && chunk == 1) return 2 * ranks - 1 - rank;
+  return chunk * ranks + rank;
+}
+
+[[nodiscard]] inline int ranks_of(const Plan& plan) { return plan.stages / plan.chunks; }
+[[nodiscard]] inline int rank_of(const Plan& plan, int stage) { return rank_of(plan.schedule, ranks_of(plan), stage); }
 
 }  // namespace pcg

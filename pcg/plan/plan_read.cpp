@@ -1,4 +1,4 @@
-#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -14,6 +14,7 @@
 #include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
 
 namespace pcg {
@@ -45,8 +46,8 @@ int required_small(MapReader& r, std::string_view key, std::int64_t least, std::
 }
 
 template <class Enum>
-Enum chosen(MapReader& r, std::string_view key, const std::vector<std::string>& names, Enum usual) {
-  return static_cast<Enum>(r.choice(key, names).value_or(static_cast<std::size_t>(usual)));
+Enum chosen(MapReader& r, std::string_view key, Enum usual) {
+  return static_cast<Enum>(r.choice(key, names<Enum>()).value_or(static_cast<std::size_t>(usual)));
 }
 
 int degree_of(MapReader& r) { return required_small(r, "degree", 1, 1); }
@@ -102,6 +103,70 @@ std::string with_hint(const std::string& word, const std::vector<std::string>& n
   return near.empty() ? std::string() : fmt::format("did you mean \"{}\"?", near);
 }
 
+// The nodes that were read so far, by name.
+class NodesSoFar {
+ public:
+  // Returns false where the name is taken. nullopt: the node is wrong, which was reported.
+  bool add(const std::string& name, std::optional<NodeId> id) {
+    const bool is_new = nodes_.emplace(name, id).second;
+    if (is_new && id) names_.push_back(name);
+    return is_new;
+  }
+  // "name", or "name:1" for output 1; nullopt: there is none, which is reported unless the node itself is wrong.
+  [[nodiscard]] std::optional<TensorRef> find(const std::string& word, const PcgBuilder& builder, const Yaml& y, const std::string& path,
+                                              base::Diagnostics& sink) const {
+    std::string name = word;
+    int output = 0;
+    if (const std::size_t colon = word.rfind(':'); !nodes_.contains(word) && colon != std::string::npos) {
+      const char* end = word.data() + word.size();
+      if (std::from_chars(word.data() + colon + 1, end, output).ptr == end && colon + 1 < word.size()) name = word.substr(0, colon);
+      else output = 0;
+    }
+    const auto it = nodes_.find(name);
+    if (it == nodes_.end())
+      sink.add(y.mark, path, fmt::format("no operator before this one is called \"{}\"", name), with_hint(name, names_));
+    if (it == nodes_.end() || !it->second) return std::nullopt;
+    const std::size_t outputs = builder.node(*it->second).outputs.size();
+    if (output >= 0 && static_cast<std::size_t>(output) < outputs) return TensorRef{*it->second, output};
+    sink.add(y.mark, path, fmt::format("\"{}\" has {} outputs, numbered from 0", name, outputs));
+    return std::nullopt;
+  }
+
+ private:
+  std::unordered_map<std::string, std::optional<NodeId>> nodes_;
+  std::vector<std::string> names_;  // in order, for hints
+};
+
+MachineView read_view(MapReader& r) {
+  MachineView view;
+  section(r, "view", [&](MapReader& v) {
+    view.start = DeviceId(static_cast<std::size_t>(v.integer("start", 0, kMostGpus).value_or(0)));
+    for (std::int64_t s : integers(v, "strides", -kMostGpus, kMostGpus)) view.strides.push_back(static_cast<int>(s));
+    for (std::int64_t d : integers(v, "devices", 0, kMostGpus)) view.devices.emplace_back(static_cast<std::size_t>(d));
+    if (v.has("devices") && (v.has("start") || v.has("strides"))) v.complain("devices", "a view has start and strides, or devices");
+  });
+  return view;
+}
+
+// No cut where `shard` is null; nullopt: it is wrong, and reported.
+std::optional<Sharding> read_sharding(MapReader& r, const Yaml* shard, const Operator& op, std::span<const TensorShape> inputs,
+                                      std::span<const TensorShape> outputs) {
+  const IterationSpace space = iteration_space(op, inputs, outputs);
+  Sharding s = unsharded(space);
+  if (!shard) return s;
+  const std::size_t problems = r.sink().size();
+  MapReader in(*shard, r.path_of("shard"), r.sink());
+  for (std::size_t l = 0; l < space.loops.size(); ++l) s.degrees[l] = small(in, space.loops[l].name, 1, 1);
+  s.copies = small(in, "copies", 1, 1);
+  s.sums = small(in, "sums", 1, s.sums);
+  s.through = small(in, "through", -1, -1);
+  in.finish();
+  if (r.sink().size() != problems) return std::nullopt;
+  const auto fault = violation(space, s, inputs, outputs);
+  if (fault) r.complain("shard", *fault);
+  return fault ? std::nullopt : std::optional(s);
+}
+
 // Reads the list of operators into a PCG. A node that is wrong is reported and left out; what reads it is then checked less, so that
 // one mistake is one message.
 class NodeReader {
@@ -114,24 +179,21 @@ class NodeReader {
     const std::size_t problems = sink_.size();
     r.require("name");
     const std::string name = r.text("name").value_or("");
-    bool typed = true;  // everything that it reads is there
-    const std::vector<TensorRef> inputs = read_inputs(r, typed);
+    const auto inputs = read_inputs(r);
     const int stage = small(r, "stage", 0, 0, plan_.stages - 1);
     const int block = small(r, "block", 0, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks_) - 1, 0));
     r.require("op");
-    const auto kind_number = r.choice("op", kind_names());
+    const auto kind_number = r.choice("op", kind_names());  // nullopt: which keys it should have is not known
     const std::size_t operators = operator_kind_names().size();
     std::optional<NodeId> id;
     MachineView view;
-    if (!kind_number) {
-      // Nobody can say which keys it should have.
-    } else if (*kind_number >= operators) {
+    if (kind_number && *kind_number >= operators) {
       const ParallelOperator op =
           read_parallel(*kind_number - operators, r, std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
       r.finish();
-      if (inputs.size() != 1 && typed) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind_name(op), inputs.size()));
-      if (typed && sink_.size() == problems) id = added(r, builder_.try_add(name, op, inputs[0], block));
-    } else {
+      if (inputs && inputs->size() != 1) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind_name(op), inputs->size()));
+      if (inputs && sink_.size() == problems) id = added(r, builder_.try_add(name, op, inputs->front(), block));
+    } else if (kind_number) {
       const Operator op = read_operator(r);
       view = read_view(r);
       const Yaml* shard = r.optional("shard");
@@ -139,12 +201,11 @@ class NodeReader {
       if (block < block_)
         r.complain("block", fmt::format("block {} comes after block {}: operators are in the order of their blocks", block, block_));
       block_ = std::max(block_, block);
-      if (typed && sink_.size() == problems) id = add(r, name, op, inputs, shard, view, block);
+      if (inputs && sink_.size() == problems) id = add(r, name, op, *inputs, shard, view, block);
     }
-    if (id) check_stages(r, inputs, stage);
-    if (!nodes_.emplace(name, id).second) r.complain("name", fmt::format("the name \"{}\" is taken", name));
+    if (id) check_stages(r, *inputs, stage);
+    if (!nodes_.add(name, id)) r.complain("name", fmt::format("the name \"{}\" is taken", name));
     if (!id) return;
-    names_.push_back(name);
     plan_.mapping.push_back(std::move(view));
     plan_.stage.push_back(stage);
   }
@@ -152,24 +213,32 @@ class NodeReader {
   Pcg build() && { return std::move(builder_).build(); }
 
  private:
-  // The node that was added; a refusal is reported.
-  std::optional<NodeId> added(MapReader& r, const base::Attempt<NodeId>& node) {
-    if (node) return *node;
-    report(r, node.refusal());
+  // nullopt: one of them is not there, or wrong.
+  std::optional<std::vector<TensorRef>> read_inputs(MapReader& r) {
+    std::optional<std::vector<TensorRef>> inputs{std::in_place};
+    each(r, "in", [&](const Yaml& y, const std::string& path) {
+      const auto word = base::as_text(y, path, sink_);
+      const auto ref = word ? nodes_.find(*word, builder_, y, path, sink_) : std::nullopt;
+      if (!ref) inputs.reset();
+      else if (inputs) inputs->push_back(*ref);
+    });
+    return inputs;
+  }
+
+  // The value; a refusal is reported.
+  template <class T>
+  std::optional<T> added(MapReader& r, const base::Attempt<T>& attempt) {
+    if (attempt) return *attempt;
+    sink_.add(r.node().mark, r.path(), attempt.refusal().why);
     return std::nullopt;
   }
-  void report(MapReader& r, const base::Refusal& refusal) { sink_.add(r.node().mark, r.path(), refusal.why); }
 
   std::optional<NodeId> add(MapReader& r, const std::string& name, const Operator& op, const std::vector<TensorRef>& inputs,
                             const Yaml* shard, const MachineView& view, int block) {
     std::vector<TensorShape> wholes;
     for (TensorRef t : inputs) wholes.push_back(builder_.shape(t).whole());
-    const base::Attempt<std::vector<TensorShape>> outputs = try_infer_shapes(op, wholes);
-    if (!outputs) {
-      report(r, outputs.refusal());
-      return std::nullopt;
-    }
-    const auto sharding = shard_of(r, shard, op, wholes, *outputs);
+    const auto outputs = added(r, try_infer_shapes(op, wholes));
+    const auto sharding = outputs ? read_sharding(r, shard, op, wholes, *outputs) : std::nullopt;
     if (!sharding) return std::nullopt;
     const std::optional<NodeId> id = added(r, builder_.try_add(name, op, inputs, *sharding, block));
     if (!id) return std::nullopt;
@@ -180,79 +249,6 @@ class NodeReader {
     return id;
   }
 
-  // What `shard:` says, or no cut where it is absent; nullopt: it is wrong, and reported.
-  std::optional<Sharding> shard_of(MapReader& r, const Yaml* shard, const Operator& op, std::span<const TensorShape> inputs,
-                                   std::span<const TensorShape> outputs) {
-    const IterationSpace space = iteration_space(op, inputs, outputs);
-    if (!shard) return unsharded(space);
-    const std::size_t problems = sink_.size();
-    Sharding sharding = read_sharding(*shard, r.path_of("shard"), space);
-    if (sink_.size() != problems) return std::nullopt;
-    if (auto v = violation(space, sharding, inputs, outputs)) {
-      r.complain("shard", *v);
-      return std::nullopt;
-    }
-    return sharding;
-  }
-
-  Sharding read_sharding(const Yaml& y, const std::string& path, const IterationSpace& space) {
-    MapReader r(y, path, sink_);
-    Sharding s = unsharded(space);
-    for (std::size_t l = 0; l < space.loops.size(); ++l) s.degrees[l] = small(r, space.loops[l].name, 1, 1);
-    s.copies = small(r, "copies", 1, 1);
-    s.sums = small(r, "sums", 1, s.sums);
-    s.through = small(r, "through", -1, -1);
-    r.finish();
-    return s;
-  }
-
-  MachineView read_view(MapReader& r) {
-    MachineView view;
-    section(r, "view", [&](MapReader& v) {
-      view.start = DeviceId(static_cast<std::size_t>(v.integer("start", 0, kMostGpus).value_or(0)));
-      for (std::int64_t s : integers(v, "strides", -kMostGpus, kMostGpus)) view.strides.push_back(static_cast<int>(s));
-      for (std::int64_t d : integers(v, "devices", 0, kMostGpus)) view.devices.emplace_back(static_cast<std::size_t>(d));
-      if (v.has("devices") && (v.has("start") || v.has("strides"))) v.complain("devices", "a view has start and strides, or devices");
-    });
-    return view;
-  }
-
-  std::vector<TensorRef> read_inputs(MapReader& r, bool& typed) {
-    std::vector<TensorRef> inputs;
-    each(r, "in", [&](const Yaml& y, const std::string& path) {
-      const auto word = base::as_text(y, path, sink_);
-      const auto ref = word ? find(*word, y, path) : std::nullopt;
-      typed = typed && ref;
-      if (ref) inputs.push_back(*ref);
-    });
-    return inputs;
-  }
-
-  // "name", or "name:1" for output 1; nullopt without a message where the node itself is wrong.
-  std::optional<TensorRef> find(const std::string& word, const Yaml& y, const std::string& path) {
-    std::string name = word;
-    int output = 0;
-    if (const std::size_t colon = word.rfind(':'); !nodes_.contains(word) && colon != std::string::npos) {
-      const char* end = word.data() + word.size();
-      if (std::from_chars(word.data() + colon + 1, end, output).ptr == end && colon + 1 < word.size()) name = word.substr(0, colon);
-      else output = 0;
-    }
-    const auto it = nodes_.find(name);
-    if (it == nodes_.end()) {
-      sink_.add(y.mark, path, fmt::format("no operator before this one is called \"{}\"", name), with_hint(name, names_));
-      return std::nullopt;
-    }
-    if (!it->second) return std::nullopt;
-    const std::size_t outputs = outputs_of(*it->second);
-    if (output < 0 || static_cast<std::size_t>(output) >= outputs) {
-      sink_.add(y.mark, path, fmt::format("\"{}\" has {} outputs, numbered from 0", name, outputs));
-      return std::nullopt;
-    }
-    return TensorRef{*it->second, output};
-  }
-
-  std::size_t outputs_of(NodeId id) const { return builder_.node(id).outputs.size(); }
-
   void check_stages(MapReader& r, const std::vector<TensorRef>& inputs, int stage) {
     for (TensorRef t : inputs)
       if (const int before = plan_.stage[t.node.value]; before > stage)
@@ -261,26 +257,25 @@ class NodeReader {
 
   Plan& plan_;
   std::size_t blocks_;
-  int block_ = 0;  // of the operators so far: what moves tensors may stand anywhere
+  int block_ = 0;  // of the operators so far: what moves tensors may have any
   PcgBuilder builder_;
   base::Diagnostics& sink_;
-  std::unordered_map<std::string, std::optional<NodeId>> nodes_;  // nullopt: it is wrong
-  std::vector<std::string> names_;                                // in order, for hints
+  NodesSoFar nodes_;
 };
 
 void read_training(MapReader& r, TrainingConfig& t) {
   r.require("global_batch");
   t.global_batch = r.integer("global_batch", 1).value_or(1);
-  t.precision = chosen(r, "precision", precision_names(), t.precision);
-  t.fp8_recipe = chosen(r, "fp8_recipe", fp8_recipe_names(), t.fp8_recipe);
+  t.precision = chosen(r, "precision", t.precision);
+  t.fp8_recipe = chosen(r, "fp8_recipe", t.fp8_recipe);
   if (r.has("fp8_recipe") && t.precision != Precision::fp8)
     r.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", to_text(t.precision)));
   t.fp8_attention = r.boolean("fp8_attention").value_or(false);
   if (t.fp8_attention && !has_fp8_attention(t.precision))
     r.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", to_text(t.precision)));
   t.bf16_layers = read_bf16_layers(r, t.precision);
-  t.optimizer = chosen(r, "optimizer", optimizer_names(), t.optimizer);
-  t.framework = chosen(r, "framework", framework_names(), t.framework);
+  t.optimizer = chosen(r, "optimizer", t.optimizer);
+  t.framework = chosen(r, "framework", t.framework);
   t.fp32_gradients = r.boolean("fp32_gradients").value_or(false);
   t.clip_gradients = r.boolean("clip_gradients").value_or(false);
   t.constant_tokens = r.boolean("constant_tokens").value_or(false);
@@ -291,8 +286,7 @@ void read_padding(MapReader& r, Plan& plan) {
     MapReader p(y, path, r.sink());
     p.require("from");
     p.require("to");
-    const Padding padding{p.integer("from", 1).value_or(1), p.integer("to", 1).value_or(1),
-                          chosen(p, "of", padded_names(), Padded::vocabulary)};
+    const Padding padding{p.integer("from", 1).value_or(1), p.integer("to", 1).value_or(1), chosen(p, "of", Padded::vocabulary)};
     p.finish();
     plan.padding.push_back(padding);
   });
@@ -339,11 +333,11 @@ void read_recomputed(MapReader& r, std::size_t blocks, RecomputedParts& parts) {
   parts.only = read_blocks(r, "recomputed_only", blocks, "recompute: none");
   if (const auto count = r.integer("recomputed_blocks", 0, kMostCount)) parts.blocks = static_cast<int>(*count);
   each(r, "recomputed_modules", [&](const Yaml& y, const std::string& path) {
-    const auto at = std::ranges::find(kModuleWords, y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
-    if (at == kModuleWords.end()) r.sink().add(y.mark, path, "expected a module", fmt::format("one of: {}", fmt::join(kModuleWords, ", ")));
-    else if (const auto m = static_cast<Module>(at - kModuleWords.begin()); std::ranges::find(parts.modules, m) == parts.modules.end())
-      parts.modules.push_back(m);
-    else r.sink().add(y.mark, path, fmt::format("{} is listed twice", *at));
+    const auto m = named<Module>(y.is_scalar() ? std::string_view(y.scalar) : std::string_view());
+    if (!m) r.sink().add(y.mark, path, "expected a module", fmt::format("one of: {}", fmt::join(names<Module>(), ", ")));
+    else if (std::ranges::find(parts.modules, *m) != parts.modules.end())
+      r.sink().add(y.mark, path, fmt::format("{} is listed twice", name_of(*m)));
+    else parts.modules.push_back(*m);
   });
   std::ranges::sort(parts.modules);
 }
@@ -374,7 +368,7 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
   r.require("gpus");
   plan.gpus = small(r, "gpus", 1, kMostGpus, kMostGpus);  // no second message for every view when it is wrong
   section(r, "schedule", [&](MapReader& s) {
-    plan.schedule = chosen(s, "kind", schedule_names(), plan.schedule);
+    plan.schedule = chosen(s, "kind", plan.schedule);
     plan.stages = small(s, "stages", 1, 1);
     plan.chunks = small(s, "chunks", 1, 1);
     plan.micro_batches = small(s, "micro_batches", 1, 1);
@@ -382,11 +376,11 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
     plan.lean_warm_up = s.boolean("lean_warm_up").value_or(false);
   });
   section(r, "memory", [&](MapReader& m) {
-    plan.recompute = chosen(m, "recompute", recompute_names(), plan.recompute);
+    plan.recompute = chosen(m, "recompute", plan.recompute);
     read_recomputed(m, blocks, plan.memory.recomputed);
     plan.zero = small(m, "zero", 0, 0, 3);
     read_zero(m, blocks, plan.memory.zero);
-    plan.memory.weights = chosen(m, "weights", {kWeightStorageWords.begin(), kWeightStorageWords.end()}, plan.memory.weights);
+    plan.memory.weights = chosen(m, "weights", plan.memory.weights);
     plan.memory.bf16_moments = m.boolean("bf16_moments").value_or(false);
     plan.memory.fp8_activation_inputs = m.boolean("fp8_activation_inputs").value_or(false);
     section(m, "offload", [&](MapReader& o) {
@@ -395,13 +389,13 @@ void read_head(MapReader& r, std::size_t blocks, Plan& plan) {
       plan.memory.offload.optimizer = o.boolean("optimizer").value_or(false);
     });
   });
-  plan.key_exchange = chosen(r, "key_exchange", key_exchange_names(), plan.key_exchange);
+  plan.key_exchange = chosen(r, "key_exchange", plan.key_exchange);
   plan.cuda_graphs = r.boolean("cuda_graphs").value_or(false);
   section(r, "graphed", [&](MapReader& g) {
     for (const auto& [word, part] : kGraphedWords) plan.graphed.*part = g.boolean(std::string(word).c_str()).value_or(false);
   });
-  plan.dispatch = chosen(r, "dispatch", dispatch_names(), plan.dispatch);
-  plan.between_stages = chosen(r, "between_stages", between_stages_names(), plan.between_stages);
+  plan.dispatch = chosen(r, "dispatch", plan.dispatch);
+  plan.between_stages = chosen(r, "between_stages", plan.between_stages);
   section(r, "overlap", [&](MapReader& o) {
     for (const auto& [word, choice] : kOverlapWords) plan.overlap.*choice = o.boolean(word);
   });

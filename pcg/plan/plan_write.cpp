@@ -1,4 +1,4 @@
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 #include <fmt/core.h>
 
@@ -16,16 +16,11 @@ Yaml scalar(const T& value) {
   return Yaml::make_scalar(fmt::format("{}", value));
 }
 
-template <class Enum>
-Yaml chosen_name(const std::vector<std::string>& names, Enum value) {
-  return Yaml::make_scalar(names[static_cast<std::size_t>(value)]);
-}
-
 Yaml training_of(const TrainingConfig& t) {
   Yaml y = Yaml::make_map();
   y.set("global_batch", scalar(t.global_batch));
-  y.set("precision", chosen_name(precision_names(), t.precision));
-  if (t.precision == Precision::fp8) y.set("fp8_recipe", chosen_name(fp8_recipe_names(), t.fp8_recipe));
+  y.set("precision", scalar(name_of(t.precision)));
+  if (t.precision == Precision::fp8) y.set("fp8_recipe", scalar(name_of(t.fp8_recipe)));
   if (t.fp8_attention) y.set("fp8_attention", scalar(true));
   if (const Bf16Layers& kept = t.bf16_layers; kept != Bf16Layers{}) {
     Yaml layers = Yaml::make_map();
@@ -34,8 +29,8 @@ Yaml training_of(const TrainingConfig& t) {
     if (kept.mtp) layers.set("mtp", scalar(true));
     y.set("bf16_layers", std::move(layers));
   }
-  y.set("optimizer", chosen_name(optimizer_names(), t.optimizer));
-  y.set("framework", chosen_name(framework_names(), t.framework));
+  y.set("optimizer", scalar(name_of(t.optimizer)));
+  y.set("framework", scalar(name_of(t.framework)));
   if (t.fp32_gradients) y.set("fp32_gradients", scalar(true));
   if (t.clip_gradients) y.set("clip_gradients", scalar(true));
   if (t.constant_tokens) y.set("constant_tokens", scalar(true));
@@ -44,7 +39,7 @@ Yaml training_of(const TrainingConfig& t) {
 
 Yaml schedule_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
-  y.set("kind", chosen_name(schedule_names(), plan.schedule));
+  y.set("kind", scalar(name_of(plan.schedule)));
   y.set("stages", scalar(plan.stages));
   y.set("chunks", scalar(plan.chunks));
   y.set("micro_batches", scalar(plan.micro_batches));
@@ -77,19 +72,18 @@ Yaml graphed_of(const GraphedParts& parts) {
 
 Yaml memory_of(const Plan& plan) {
   Yaml y = Yaml::make_map();
-  y.set("recompute", chosen_name(recompute_names(), plan.recompute));
+  y.set("recompute", scalar(name_of(plan.recompute)));
   const MemoryPolicy& policy = plan.memory;
   if (policy.recomputed.blocks > 0) y.set("recomputed_blocks", scalar(policy.recomputed.blocks));
   add_blocks("recomputed_only", policy.recomputed.only, y);
   if (!policy.recomputed.modules.empty()) {
     Yaml modules = Yaml::make_sequence();
-    for (const Module m : policy.recomputed.modules)
-      modules.items.push_back(Yaml::make_scalar(std::string(kModuleWords[static_cast<std::size_t>(m)])));
+    for (const Module m : policy.recomputed.modules) modules.items.push_back(scalar(name_of(m)));
     y.set("recomputed_modules", std::move(modules));
   }
   y.set("zero", scalar(plan.zero));
   add_zero(policy.zero, y);
-  if (policy.weights != WeightStorage::bf16) y.set("weights", scalar(kWeightStorageWords[static_cast<std::size_t>(policy.weights)]));
+  if (policy.weights != WeightStorage::bf16) y.set("weights", scalar(name_of(policy.weights)));
   if (policy.bf16_moments) y.set("bf16_moments", scalar(true));
   if (policy.fp8_activation_inputs) y.set("fp8_activation_inputs", scalar(true));
   if (policy.offload != Offload{}) {
@@ -115,7 +109,7 @@ Yaml padding_of(const Plan& plan) {
     Yaml item = Yaml::make_map();
     item.set("from", scalar(p.from));
     item.set("to", scalar(p.to));
-    if (p.of != Padded::vocabulary) item.set("of", chosen_name(padded_names(), p.of));
+    if (p.of != Padded::vocabulary) item.set("of", scalar(name_of(p.of)));
     y.items.push_back(std::move(item));
   }
   return y;
@@ -229,14 +223,12 @@ base::Yaml plan_settings(const Plan& plan) {
   p.set("gpus", scalar(plan.gpus));
   p.set("schedule", schedule_of(plan));
   p.set("memory", memory_of(plan));
-  if (plan.key_exchange != KeyExchange::gather)
-    p.set("key_exchange", scalar(key_exchange_names()[static_cast<std::size_t>(plan.key_exchange)]));
+  if (plan.key_exchange != KeyExchange::gather) p.set("key_exchange", scalar(name_of(plan.key_exchange)));
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.graphed != GraphedParts{}) p.set("graphed", graphed_of(plan.graphed));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
-  if (plan.dispatch != Dispatch::nccl) p.set("dispatch", chosen_name(dispatch_names(), plan.dispatch));
-  if (plan.between_stages != BetweenStages::local_all_gather)
-    p.set("between_stages", chosen_name(between_stages_names(), plan.between_stages));
+  if (plan.dispatch != Dispatch::nccl) p.set("dispatch", scalar(name_of(plan.dispatch)));
+  if (plan.between_stages != BetweenStages::local_all_gather) p.set("between_stages", scalar(name_of(plan.between_stages)));
   return p;
 }
 

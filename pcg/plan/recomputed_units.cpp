@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 
 namespace pcg {
 namespace {
@@ -106,6 +106,29 @@ std::span<const std::uint32_t> run_again(const Plan& plan, const RecomputedUnit&
     if (kept == Kept::inputs) return nodes.first(nodes.size() - 1);
   }
   return nodes;
+}
+
+std::string to_text(const Overlap& overlap) {
+  std::string yes, no;
+  for (const auto& [word, choice] : kOverlapWords) {
+    const std::optional<bool> said = overlap.*choice;
+    if (!said) continue;
+    std::string& list = *said ? yes : no;
+    if (list.empty()) list = *said ? "overlap " : "no overlap of ";
+    else list += ", ";
+    list += word;
+  }
+  return yes.empty() || no.empty() ? yes + no : yes + ", " + no;
+}
+
+bool is_graphed(const PcgNode& node, const GraphedParts& parts) {
+  if (parts == GraphedParts{} || !node.computes()) return false;
+  const auto in = [&](std::string_view part) { return has_part(node.name, part); };
+  if (in("mamba")) return parts.mamba;
+  if (in("attention") || in("norm1")) return parts.attention;
+  if (in("mlp")) return parts.mlp;
+  if (in("moe")) return parts.router && (in("router") || in("routing") || in("shared") || in("latent_down"));
+  return in("norm2") && (parts.mlp || parts.router);
 }
 
 }  // namespace pcg

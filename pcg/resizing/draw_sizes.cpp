@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,15 +14,76 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "pcg/graph/serial.hpp"
-#include "pcg/resizing/image_sizes.hpp"
-#include "pcg/resizing/mapped_rebuild.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/pieces.hpp"
-#include "pcg/resizing/size_laws.hpp"
+#include "pcg/resizing/rebuild.hpp"
 #include "pcg/resizing/size_repair.hpp"
 
 namespace pcg {
 namespace {
+
+class ImageSizes {
+ public:
+  // Of the graph's inputs of four dims. `pcg`: whose degrees must go into rows and columns, or nullptr.
+  ImageSizes(const Graph& graph, const Pcg* pcg);
+  [[nodiscard]] bool contains(std::int64_t size) const { return sizes_.contains(size); }
+  // Returns a new size, never larger than the old one, which it is when nothing else may do. Where rows or columns are cut it
+  // differs from the old one by a multiple of all strides behind each other times the degrees: then each convolution and pool makes as many
+  // rows less as the degrees go into.
+  [[nodiscard]] std::int64_t draw(std::int64_t size, bool last_resort, base::Random& random) const;
+
+ private:
+  std::set<std::int64_t> sizes_;
+  std::int64_t step_ = 0;  // 0: no row or column is cut
+};
+
+constexpr std::array<std::int64_t, 4> kImages = {16, 32, 64, 96};
+
+bool is_image(const TensorShape& s) { return s.sizes.size() == 4; }
+
+std::int64_t stride(const Operator& op) {
+  if (const auto* c = std::get_if<Conv2d>(&op)) return std::lcm(c->rows.stride, c->columns.stride);
+  if (const auto* p = std::get_if<Pool2d>(&op)) return std::lcm(std::max(p->rows.stride, 1), std::max(p->columns.stride, 1));
+  return 1;
+}
+
+// Of the longest way through convolutions and pools.
+std::int64_t all_strides(const Graph& graph) {
+  std::int64_t all = 1;
+  std::vector<std::int64_t> before(graph.nodes().size(), 1);  // by node: the strides up to its outputs
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const GraphNode& node = graph.nodes()[n];
+    if (!is_image(node.outputs[0])) continue;
+    for (GraphTensorRef t : node.inputs) before[n] = std::lcm(before[n], before[t.node.value]);
+    before[n] *= stride(node.op);
+    all = std::lcm(all, before[n]);
+  }
+  return all;
+}
+
+// Of rows and columns.
+std::int64_t all_degrees(const Pcg& pcg) {
+  std::int64_t all = 1;
+  for (const PcgNode& n : pcg.nodes())
+    for (const ParallelShape& s : n.outputs)
+      for (std::size_t d = 2; s.dims.size() == 4 && d < 4; ++d) all = std::lcm(all, std::int64_t{s.dims[d].degree});
+  return all;
+}
+
+ImageSizes::ImageSizes(const Graph& graph, const Pcg* pcg) {
+  for (const GraphNode& n : graph.nodes())
+    if (std::holds_alternative<Input>(n.op) && is_image(n.outputs[0])) sizes_.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
+  const std::int64_t degrees = pcg ? all_degrees(*pcg) : 1;
+  if (degrees > 1) step_ = all_strides(graph) * degrees;
+}
+
+std::int64_t ImageSizes::draw(std::int64_t size, bool last_resort, base::Random& random) const {
+  if (last_resort) return size;
+  if (step_ == 0) return std::min(kImages[random.below(kImages.size())], size);
+  const std::int64_t most = std::max<std::int64_t>(size - kImages[0], 0) / step_;  // so many steps less
+  return size - step_ * (most - std::min<std::int64_t>(most, static_cast<std::int64_t>(random.below(2))));
+}
 
 constexpr std::int64_t kKept = 2;         // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
 constexpr int kMostRepairs = 256;         // of one draw

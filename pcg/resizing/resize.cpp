@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "pcg/graph/serial.hpp"
-#include "pcg/resizing/mapped_rebuild.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/resizing/rebuild.hpp"
 
 namespace pcg {
-
 namespace {
 
 // Whether only a loss takes the output, or nothing does: other operators may be as wide as the vocabulary by chance.

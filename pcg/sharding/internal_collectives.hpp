@@ -31,4 +31,10 @@ struct InternalCollective {
 [[nodiscard]] std::vector<InternalCollective> internal_collectives(const Operator& op, const IterationSpace& space,
                                                                    const Sharding& sharding, std::span<const TensorShape> inputs);
 
+// Returns the shapes of the inputs' shards at the point that holds most: one with a neighbour on either side where there are three blocks
+// or more, else the one that gets the larger halo. internal_collectives() says how the halos come in.
+// Requires: `inputs` are whole shapes and space is iteration_space(op, inputs).
+[[nodiscard]] std::vector<TensorShape> shards_with_halos(const Operator& op, const IterationSpace& space, const Sharding& sharding,
+                                                         std::span<const TensorShape> inputs);
+
 }  // namespace pcg

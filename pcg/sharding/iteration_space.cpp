@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg {

@@ -1,11 +1,10 @@
 // Forward kernels, one function per operator. Bytes: each operand and each result once.
-
-#include "pcg/work/forward_kernels.hpp"
-
-#include "pcg/work/state_space_kernels.hpp"
+#include "base/check.hpp"
+#include "pcg/work/work.hpp"
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {
+
 namespace work {
 namespace {
 
@@ -139,6 +138,29 @@ std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorSh
                                     Precision p) {
   const work::Shard shard{inputs, outputs, p};
   return std::visit([&](const auto& o) { return work::forward(o, shard); }, op);
+}
+
+std::string_view to_text(KernelKind k) {
+  switch (k) {
+    case KernelKind::matmul: return "matmul";
+    case KernelKind::convolution: return "convolution";
+    case KernelKind::attention: return "attention";
+    case KernelKind::attention_gradient: return "attention_gradient";
+    case KernelKind::scan: return "scan";
+    case KernelKind::scan_gradient: return "scan_gradient";
+    case KernelKind::softmax: return "softmax";
+    case KernelKind::norm: return "norm";
+    case KernelKind::elementwise: return "elementwise";
+    case KernelKind::embedding: return "embedding";
+    case KernelKind::pooling: return "pooling";
+    case KernelKind::reduction: return "reduction";
+    case KernelKind::copy: return "copy";
+    case KernelKind::permutation: return "permutation";
+    case KernelKind::strided: return "strided";
+    case KernelKind::loss: return "loss";
+    case KernelKind::optimizer: return "optimizer";
+  }
+  BASE_CHECK(false, "kernel kind {}", static_cast<int>(k));
 }
 
 }  // namespace pcg

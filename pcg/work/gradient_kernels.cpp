@@ -1,10 +1,9 @@
 // Gradient kernels: of the activations, and of the weights. Bytes: each operand and each result once.
 
-#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/work.hpp"
 
 #include <algorithm>
 
-#include "pcg/work/state_space_kernels.hpp"
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {

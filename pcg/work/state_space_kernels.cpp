@@ -1,8 +1,8 @@
-#include "pcg/work/state_space_kernels.hpp"
+#include "pcg/work/work_parts.hpp"
 
 #include <algorithm>
 
-#include "pcg/operators/state_space_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg::work {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 #include "pcg/operators/operator.hpp"
 #include "pcg/work/kernel.hpp"
 
@@ -70,5 +70,12 @@ struct AttentionSizes {
 
 // FLOPs per element of a function; exp, tanh and erf count as one.
 [[nodiscard]] double flops_per_element(Unary::Kind kind);
+
+// The kernels of a state space layer, of both passes, as state-spaces/mamba runs them (mamba_ssm/ops/triton/ssd_combined.py:
+// mamba_split_conv1d_scan_combined): a convolution; inside of each chunk of positions the states that it adds, and its scores C B^T; from
+// chunk to chunk a scan of the states; what states and scores give; a gate and a norm. The backward pass keeps what came in and what the
+// scan gave, and computes the rest again.
+[[nodiscard]] Kernels state_space_forward(const StateSpace& o, const Shard& p);
+[[nodiscard]] Kernels state_space_gradient(const StateSpace& o, const Shard& p);
 
 }  // namespace pcg::work

@@ -36,7 +36,7 @@ CommentedYaml::CommentedYaml(const std::string& text, std::string root) : root_(
   const Yaml document = parse();
   const Yaml::Entry& top = key(document, root_);
   if (top.value.mark.line == top.key_mark.line)
-    throw base::InputError({{top.value.mark, root_, "is written in braces", "write its keys on lines of their own"}});
+    base::refuse(top.value.mark, root_, "is written in braces", "write its keys on lines of their own");
 }
 
 std::string CommentedYaml::text() const { return fmt::format("{}\n", fmt::join(lines_, "\n")); }

@@ -200,13 +200,13 @@ Point read_point(Row row) {
   p.chunks = row.degree("chunks");
   p.micro_batch = row.required_integer("micro_batch");
   p.global_batch = row.required_integer("global_batch");
-  p.recompute = row.choice("recompute", pcg::recompute_names(), "none");
+  p.recompute = row.choice("recompute", pcg::names<pcg::Recompute>(), "none");
   p.sequence_parallel = row.flag("sequence_parallel");
   p.zero = static_cast<int>(std::ranges::find(kShardings, row.choice("sharding", kShardings, "none")) - kShardings.begin());
-  p.precision = row.required_choice("precision", pcg::precision_names());
+  p.precision = row.required_choice("precision", pcg::names<pcg::Precision>());
   p.fp8_recipe = row.choice("fp8_recipe", kFp8Recipes, "");
-  p.optimizer = row.choice("optimizer", pcg::optimizer_names(), "adam");
-  p.framework = row.choice("framework", pcg::framework_names(), "generic");
+  p.optimizer = row.choice("optimizer", pcg::names<pcg::Optimizer>(), "adam");
+  p.framework = row.choice("framework", pcg::names<pcg::Framework>(), "generic");
   p.settings = read_settings(row);
   if (row.has("measured_peak_bytes")) p.measured_peak = base::Bytes(row.positive("measured_peak_bytes"));
   if (row.has("measured_reserved_bytes")) p.measured_reserved = base::Bytes(row.positive("measured_reserved_bytes"));

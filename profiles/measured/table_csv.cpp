@@ -32,7 +32,7 @@ std::optional<double> CsvTable::number(const CsvRow& row, std::string_view colum
 std::string CsvTable::source(const CsvRow& row) const { return fmt::format("{}:{}", file_, row.mark.line); }
 
 void CsvTable::complain(const CsvRow& row, const std::string& message, std::string hint) const {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, {}, fmt::format("{}: {}", source(row), message), std::move(hint)}});
+  base::refuse("", fmt::format("{}: {}", source(row), message), std::move(hint));
 }
 
 }  // namespace measured

@@ -1,4 +1,4 @@
-#include "reports/capacity/json.hpp"
+#include "reports/capacity/capacity.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "reports/capacity/rows.hpp"
+#include "reports/capacity/capacity.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "reports/capacity/text.hpp"
+#include "reports/capacity/capacity.hpp"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/numbers.hpp"
-#include "reports/capacity/rows.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {

@@ -1,4 +1,4 @@
-#include "reports/html/cluster_data.hpp"
+#include "reports/html/page_data.hpp"
 
 #include <nlohmann/json.hpp>
 

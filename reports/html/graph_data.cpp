@@ -1,4 +1,4 @@
-#include "reports/html/graph_data.hpp"
+#include "reports/html/page_data.hpp"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "pcg/plan/ranks.hpp"
-#include "reports/html/device_ranges.hpp"
+#include "pcg/plan/plan.hpp"
+#include "reports/json_numbers.hpp"
 #include "search/solve/operators/summary.hpp"
 
 namespace reports {
@@ -73,8 +73,8 @@ Json graph_data(const pcg::Plan& plan, std::size_t most_bytes) {
          {"stages", plan.stages},
          {"ranks", pcg::ranks_of(plan)},
          {"micro_batches", plan.micro_batches},
-         {"schedule", pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]},
-         {"recompute", pcg::recompute_names()[static_cast<std::size_t>(plan.recompute)]},
+         {"schedule", pcg::name_of(plan.schedule)},
+         {"recompute", pcg::name_of(plan.recompute)},
          {"zero", plan.zero},
          {"parts", Json::array()},
          {"blocks", Json::array()}};

@@ -1,4 +1,4 @@
-#include "reports/html/memory_data.hpp"
+#include "reports/html/page_data.hpp"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "reports/html/device_ranges.hpp"
 #include "reports/json_numbers.hpp"
 
 namespace reports {

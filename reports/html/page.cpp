@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "reports/html/built_page.hpp"
-#include "reports/validation/json.hpp"
+#include "reports/validation/assessment.hpp"
 
 namespace reports {
 namespace {

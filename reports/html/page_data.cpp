@@ -8,11 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "reports/html/cluster_data.hpp"
-#include "reports/html/graph_data.hpp"
-#include "reports/html/memory_data.hpp"
-#include "reports/html/timeline_data.hpp"
-#include "reports/json.hpp"
+#include "reports/answer.hpp"
 #include "scenarios/answer/run_notes.hpp"
 
 namespace reports {

@@ -1,4 +1,4 @@
-#include "reports/html/timeline_data.hpp"
+#include "reports/html/page_data.hpp"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "reports/html/device_ranges.hpp"
 #include "reports/json_numbers.hpp"
 
 namespace reports {

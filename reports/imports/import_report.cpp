@@ -1,13 +1,14 @@
 #include "reports/imports/import_report.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/layout/traffic.hpp"
+#include "reports/layout/time_unit.hpp"
 
 namespace reports {
 namespace {
@@ -163,6 +164,26 @@ std::string import_json(const ImportedTrace& t) {
   j["by_collective"] = collectives_json(s);
   j["notes"] = t.notes;
   return dump(j);
+}
+
+std::string topology_text(const topology::ImportedTopology& t, const std::string& file) {
+  std::string text = fmt::format("{}: {}\n{} nodes", file, t.format, t.nodes);
+  if (t.gpus > 0)
+    text += fmt::format("; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires", t.gpus, t.cpus, t.switches, t.nics, t.wires);
+  text += '\n';
+  for (const std::string& note : t.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+std::string topology_json(const topology::ImportedTopology& t, const std::string& file) {
+  nlohmann::ordered_json j;
+  j["format"] = t.format;
+  j["file"] = file;
+  j["nodes"] = t.nodes;
+  j["per_node"] = {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}};
+  j["notes"] = t.notes;
+  // Names come from files: bytes that are no UTF-8 are replaced.
+  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace reports

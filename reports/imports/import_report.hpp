@@ -1,9 +1,10 @@
 #pragma once
-// An imported measurement file as text for people and as JSON.
+// An imported measurement file, or an imported topology, as text for people and as JSON.
 
 #include <string>
 
 #include "profiles/imports/traces/summary.hpp"
+#include "topology/imports/imports.hpp"
 
 namespace reports {
 
@@ -12,5 +13,10 @@ namespace reports {
 // {"format","file","kernels","collectives","devices":[..],"span_s","iterations":[..],"by_kind":{..},"by_stream":[..],
 //  "by_collective":[..],"rank","world_size","notes":[..]}; docs/formats.md, "Imports".
 [[nodiscard]] std::string import_json(const imports::ImportedTrace& trace);
+
+// Returns what was found, and the notes. `file` is the name of the file that was read.
+[[nodiscard]] std::string topology_text(const topology::ImportedTopology& t, const std::string& file);
+// Returns {"format","file","nodes","per_node":{..},"notes":[..]}.
+[[nodiscard]] std::string topology_json(const topology::ImportedTopology& t, const std::string& file);
 
 }  // namespace reports

@@ -6,6 +6,9 @@
 #include <array>
 #include <limits>
 #include <ranges>
+#include <utility>
+
+#include "base/numbers.hpp"
 
 namespace reports {
 
@@ -21,6 +24,14 @@ TimeUnit unit_of(const std::vector<base::Seconds>& times) {
     if (least >= u.seconds) unit = u;
   for (double room = 1000; room > 1 && least / unit.seconds < room; room /= 10) ++unit.decimals;
   return unit;
+}
+
+std::string traffic_text(base::Bytes b) {
+  constexpr std::array kUnits = {std::pair(1e15, "PB"), std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"),
+                                 std::pair(1e3, "kB")};
+  for (const auto& [size, name] : kUnits)
+    if (b.value() >= size) return fmt::format("{} {}", base::plain_number(b.value() / size, 4), name);
+  return fmt::format("{} B", base::plain_number(b.value(), 4));
 }
 
 }  // namespace reports

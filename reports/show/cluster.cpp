@@ -1,4 +1,4 @@
-#include "reports/show/cluster.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 

@@ -1,10 +1,10 @@
-#include "reports/show/model.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
-#include "pcg/work/model_flops.hpp"
+#include "pcg/work/work.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {

@@ -1,4 +1,4 @@
-#include "reports/show/plan.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -51,10 +51,6 @@ std::string block_heading(const pcg::Plan& p, std::size_t block) {
   return p.memory.zero.blocks.empty() || zero == 0 ? name : fmt::format("{} (zero {})", name, zero);
 }
 
-}  // namespace
-
-namespace {
-
 // ", bf16 in the first 1 and the last 14 layers"
 std::string kept_in_bf16(const pcg::Bf16Layers& kept) {
   std::vector<std::string> parts;
@@ -68,23 +64,19 @@ std::string kept_in_bf16(const pcg::Bf16Layers& kept) {
 }  // namespace
 
 std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory, std::size_t width) {
-  std::string out =
-      hanging(fmt::format("{}: {}", p.name, p.summary), width) +
-      hanging(fmt::format("{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}{}", p.gpus,
-                          p.micro_batches, p.stages, p.chunks, pcg::schedule_names()[static_cast<std::size_t>(p.schedule)],
-                          pcg::recompute_names()[static_cast<std::size_t>(p.recompute)], p.zero, sharded_blocks_text(p)),
-              width);
+  std::string out = hanging(fmt::format("{}: {}", p.name, p.summary), width) +
+                    hanging(fmt::format("{} GPUs, {} micro-batches, {} virtual stages ({} chunks), schedule {}, recompute {}, zero {}{}",
+                                        p.gpus, p.micro_batches, p.stages, p.chunks, pcg::name_of(p.schedule), pcg::name_of(p.recompute),
+                                        p.zero, sharded_blocks_text(p)),
+                            width);
   out += fmt::format("global batch {}{}, {}{}{}{}, {}, framework {}\n\n", p.training.global_batch,
                      p.training.constant_tokens ? " of constant tokens" : "", pcg::to_text(p.training.precision),
-                     p.training.precision == pcg::Precision::fp8
-                         ? fmt::format(" ({})", pcg::fp8_recipe_names()[static_cast<std::size_t>(p.training.fp8_recipe)])
-                         : "",
+                     p.training.precision == pcg::Precision::fp8 ? fmt::format(" ({})", pcg::name_of(p.training.fp8_recipe)) : "",
                      p.training.fp8_attention ? " with attention in it" : "", kept_in_bf16(p.training.bf16_layers),
-                     pcg::optimizer_names()[static_cast<std::size_t>(p.training.optimizer)],
-                     pcg::framework_names()[static_cast<std::size_t>(p.training.framework)]);
+                     pcg::name_of(p.training.optimizer), pcg::name_of(p.training.framework));
   if (p.overlap != pcg::Overlap{}) out.insert(out.size() - 1, pcg::to_text(p.overlap) + "\n");
   if (p.between_stages != pcg::BetweenStages::local_all_gather)
-    out.insert(out.size() - 1, fmt::format("between stages {}\n", pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)]));
+    out.insert(out.size() - 1, fmt::format("between stages {}\n", pcg::name_of(p.between_stages)));
   out += plan_explanation_text(p, directory, width) + "\n";
   Table table({{"operator", Align::left},
                {"kind", Align::left},
@@ -122,15 +114,14 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
   j["gpus"] = p.gpus;
   j["stages"] = p.stages;
   j["chunks"] = p.chunks;
-  j["schedule"] = pcg::schedule_names()[static_cast<std::size_t>(p.schedule)];
+  j["schedule"] = pcg::name_of(p.schedule);
   j["micro_batches"] = p.micro_batches;
-  j["recompute"] = pcg::recompute_names()[static_cast<std::size_t>(p.recompute)];
+  j["recompute"] = pcg::name_of(p.recompute);
   j["zero"] = p.zero;
   for (const int b : p.memory.zero.blocks) j["zero_blocks"].push_back(p.pcg.blocks()[static_cast<std::size_t>(b)].name);
   for (const auto& [word, choice] : pcg::kOverlapWords)
     if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
-  if (p.between_stages != pcg::BetweenStages::local_all_gather)
-    j["between_stages"] = pcg::between_stages_names()[static_cast<std::size_t>(p.between_stages)];
+  if (p.between_stages != pcg::BetweenStages::local_all_gather) j["between_stages"] = pcg::name_of(p.between_stages);
   j["global_batch"] = p.training.global_batch;
   j["precision"] = pcg::to_text(p.training.precision);
   add_rewrites(j, p.rewrites);

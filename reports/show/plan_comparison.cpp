@@ -1,4 +1,4 @@
-#include "reports/show/plan_comparison.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 

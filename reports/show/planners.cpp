@@ -5,7 +5,7 @@
 
 #include "base/diagnostics.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/show/planners.hpp"
+#include "reports/show/show.hpp"
 #include "search/planners.hpp"
 
 namespace reports {

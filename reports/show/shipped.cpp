@@ -1,11 +1,11 @@
-#include "reports/show/shipped.hpp"
+#include "reports/show/show.hpp"
 
 #include <fmt/core.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
@@ -79,7 +79,7 @@ std::vector<Shipped> shipped_networks() {
 }
 
 std::vector<Shipped> shipped_frameworks() {
-  return all_of(pcg::framework_names(), [i = 0](const std::string&) mutable {
+  return all_of(pcg::names<pcg::Framework>(), [i = 0](const std::string&) mutable {
     return about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i++)));
   });
 }

@@ -1,4 +1,4 @@
-#include "reports/validation/json.hpp"
+#include "reports/validation/assessment.hpp"
 
 #include <nlohmann/json.hpp>
 

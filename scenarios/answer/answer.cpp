@@ -11,8 +11,7 @@
 #include "profiles/profile_files.hpp"
 #include "scenarios/answer/run_notes.hpp"
 #include "scenarios/intervals/interval.hpp"
-#include "scenarios/intervals/interval_file.hpp"
-#include "scenarios/question/saved_plan.hpp"
+#include "scenarios/question/variant.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
@@ -41,13 +40,6 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
   return run;
 }
 
-// The residuals are of the profiles that ship: of other ones nothing was measured.
-void tell_apart(QuestionKind& kind, const Variant& variant, const std::set<std::string>& devices) {
-  if (variant.framework.differs()) kind.framework += " of the scenario";
-  if (std::ranges::any_of(devices, profiles::is_file)) kind.device = "of a file";
-  if (profiles::is_file(variant.cluster->network_profile())) kind.fabric += ", its profile of a file";
-}
-
 std::set<std::string> device_types(const topology::Cluster& cluster, int gpus) {
   std::set<std::string> types;
   for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus))) types.insert(d.type);
@@ -62,10 +54,12 @@ void add_numbers(Run& run, const Variant& variant) {
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
-  Question question = question_of(plan, *variant.cluster, s);
+  Workload workload = workload_of(plan, *variant.cluster, s);
   const std::set<std::string> devices = device_types(*variant.cluster, plan.gpus);
-  tell_apart(question.kind, variant, devices);
-  Interval interval = interval_for(shipped_intervals(), question, s.iteration_time);
+  workload.kind.own = {.framework = variant.framework.differs(),
+                       .device = std::ranges::any_of(devices, profiles::is_file),
+                       .network = profiles::is_file(variant.cluster->network_profile())};
+  Interval interval = interval_for(shipped_intervals(), workload, s.iteration_time);
   run.interval_low = interval.low;
   run.interval_high = interval.high;
   run.notes.push_back(std::move(interval.note));
@@ -108,9 +102,8 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
   if (saved_with != plan.training.framework)
-    notes.push_back(
-        {NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
-                                        pcg::framework_names()[static_cast<std::size_t>(saved_with)], variant.framework.name())});
+    notes.push_back({NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
+                                                    pcg::name_of(saved_with), variant.framework.name())});
   if (variant.training != plan.training)
     notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
                                                     plan.training.global_batch, pcg::to_text(plan.training.precision))});

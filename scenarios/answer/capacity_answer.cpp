@@ -1,4 +1,4 @@
-#include "scenarios/answer/capacity_answer.hpp"
+#include "scenarios/answer/answer.hpp"
 
 #include <fmt/core.h>
 

@@ -7,11 +7,11 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/load.hpp"
-#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
-#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 #include "topology/cluster.hpp"
@@ -61,7 +61,7 @@ CheckResult check_model(const base::Yaml& document, const std::filesystem::path&
 
 CheckResult check_framework(const base::Yaml& document) {
   const profiles::FrameworkProfile profile = profiles::load_framework_profile(document);
-  return {true, fmt::format("framework profile {}", pcg::framework_names()[static_cast<std::size_t>(profile.framework)])};
+  return {true, fmt::format("framework profile {}", pcg::name_of(profile.framework))};
 }
 
 CheckResult check_rules(const std::filesystem::path& file, int processes) {

@@ -1,6 +1,10 @@
 #pragma once
 // The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is made from this value.
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,13 +12,46 @@
 #include <vector>
 
 #include "base/note.hpp"
-#include "scenarios/answer/stored_plan.hpp"
+#include "pcg/plan/plan.hpp"
 #include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
 
 namespace scenarios {
+
+// The plan of an answer: a value where it is worked with; the text of its file where it is kept, as a sweep may have thousands, and the
+// value of a large one takes megabytes.
+class StoredPlan {
+ public:
+  // Texts by themselves, so that equal plans share one.
+  using Texts = std::map<std::string_view, std::shared_ptr<const std::string>>;
+
+  StoredPlan() = default;  // none
+  StoredPlan(std::shared_ptr<const pcg::Plan> plan) : plan_(std::move(plan)) {}
+  // As a plan's file has it. Requires: `rewrites` are those in it.
+  StoredPlan(std::string text, std::vector<pcg::Rewrite> rewrites);
+
+  explicit operator bool() const { return plan_ || text_; }
+  // Requires: a plan, and not as text.
+  [[nodiscard]] const pcg::Plan& operator*() const;
+  [[nodiscard]] const pcg::Plan* operator->() const { return &**this; }
+  // Returns the value, null for none. Cost: the reading of its text, where it is one, which is not kept.
+  [[nodiscard]] std::shared_ptr<const pcg::Plan> value() const;
+  [[nodiscard]] std::string text() const;  // requires a plan
+  [[nodiscard]] const std::vector<pcg::Rewrite>& rewrites() const { return plan_ ? plan_->rewrites : rewrites_; }
+
+  void keep_text(Texts& known);
+  void keep_value() { *this = StoredPlan(value()); }
+
+  // Texts are as equal as what they say. A text and a value that are compared are not read: they count as different.
+  friend bool operator==(const StoredPlan& a, const StoredPlan& b);
+
+ private:
+  std::shared_ptr<const pcg::Plan> plan_;
+  std::shared_ptr<const std::string> text_;
+  std::vector<pcg::Rewrite> rewrites_;  // beside the text
+};
 
 // lost, crashed: the worker process that was to answer was ended from outside, or by a fault of the program, twice.
 enum class Status { ok, out_of_memory, infeasible, time_limit, lost, crashed };
@@ -46,7 +83,7 @@ struct Run {
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
   double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence
   // Model FLOPs (forward x 3, no recomputation) / (time x dense peak of the precision x GPUs): with whole attention squares, and without
-  // what causal masks throw away of them (pcg/work/model_flops.hpp).
+  // what causal masks throw away of them (pcg/work/work.hpp).
   double mfu = 0, mfu_causal = 0;
   int gpus = 0;
   // Wall clock. The simulation's is 0 where the search has simulated its plan already.
@@ -60,13 +97,13 @@ struct Run {
 // Both have a plan, and it is the same, or neither has one.
 [[nodiscard]] bool have_same_plan(const Run& a, const Run& b);
 
-// What a parameter of the cluster is worth to a plan of the base (scenarios/answer/sensitivity.hpp).
+// What a parameter of the cluster is worth to a plan of the base (scenarios/answer/run.hpp).
 struct Sensitivity {
   std::string plan;
   std::string parameter;  // "cluster.links.infiniband.bandwidth"
   double elasticity = 0;  // of the iteration time, with the same plan
   // With a parameter that is twice as good (a latency: half of it): the iteration time with the same plan; of a memory, which changes what
-  // fits, with a new one. nullopt: nothing fits, or nobody has answered.
+  // fits, with a new one. nullopt: nothing fits, or there is no answer.
   double change = 2;  // the parameter's factor
   bool replanned = false;
   std::optional<base::Seconds> improved;
@@ -84,5 +121,11 @@ struct ScenarioResult {
   // Returns the quickest run of the base that fits; null: none does.
   [[nodiscard]] const Run* best_of_base() const;
 };
+
+// Runs as JSON, exact to the last bit: the form in which a worker process hands its answers back, and in which they are kept. Not a format
+// for users: that is reports/json. A plan that equals `known` (may be null) is not written.
+[[nodiscard]] nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const pcg::Plan>& known = {});
+// Requires: the value comes from encode(), with the same `known`.
+[[nodiscard]] std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known = {});
 
 }  // namespace scenarios

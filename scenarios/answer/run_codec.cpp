@@ -1,4 +1,4 @@
-#include "scenarios/answer/run_codec.hpp"
+#include "scenarios/answer/result.hpp"
 
 #include "search/problem/result_codec.hpp"
 

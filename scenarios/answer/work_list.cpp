@@ -1,14 +1,21 @@
 #include "scenarios/answer/work_list.hpp"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
-#include "scenarios/answer/run_codec.hpp"
+#include "base/diagnostics.hpp"
+#include "base/files/output_file.hpp"
+#include "base/files/used_files.hpp"
+#include "base/hash.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace scenarios {
 namespace {
@@ -26,10 +33,10 @@ std::string rough_duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-std::vector<Run> answer_of(const Piece& piece, const base::WorkerAnswer& a) {
+std::vector<Run> answer_of(const Task& task, const base::WorkerAnswer& a) {
   using Fate = base::WorkerAnswer::Fate;
-  if (a.fate != Fate::answered) return {piece.unanswered(a.fate == Fate::crashed ? Status::crashed : Status::lost, a.ended)};
-  std::vector<Run> runs = decode(a.answer, piece.known);
+  if (a.fate != Fate::answered) return {task.unanswered(a.fate == Fate::crashed ? Status::crashed : Status::lost, a.ended)};
+  std::vector<Run> runs = decode(a.answer, task.known);
   if (!a.ended.empty())
     for (Run& r : runs)
       r.notes.push_back({base::NoteKind::problem,
@@ -55,46 +62,47 @@ void WorkList::say(std::string_view what) const {
   if (options_.progress) options_.progress(what);
 }
 
-void WorkList::finish(std::size_t pieces, bool computed) {
-  done_ += pieces;
+void WorkList::finish(std::size_t tasks, bool computed) {
+  done_ += tasks;
   if (computed) ++computed_;
   say(progress_text(done_, computed_, total_, clock_s() - start_s_));
 }
 
-nlohmann::json WorkList::find(const Piece& piece) const { return store_ != nullptr ? store_->find(piece.question) : nlohmann::json(); }
+nlohmann::json WorkList::find(const Task& task) const { return store_ != nullptr ? store_->find(task.question) : nlohmann::json(); }
 
-void WorkList::keep(const Piece& piece, const nlohmann::json& answer) const {
+void WorkList::keep(const Task& task, const nlohmann::json& answer) const {
   // A search that was cut short may have answered worse than it would.
-  if (store_ != nullptr && !is_cut_short(options_)) store_->keep(piece.question, answer);
+  if (store_ != nullptr && !is_cut_short(options_)) store_->keep(task.question, answer);
 }
 
 // Plans that are known are shared, others are kept as texts.
-void WorkList::slim(std::vector<Run>& runs, const Piece& piece) {
+void WorkList::slim(std::vector<Run>& runs, const Task& task) {
   for (Run& r : runs) {
-    if (piece.known && r.made == StoredPlan(piece.known)) r.made = piece.known;
-    else if (!piece.needed) r.made.keep_text(texts_);
+    if (task.known && r.made == StoredPlan(task.known)) r.made = task.known;
+    else if (!task.needed) r.made.keep_text(texts_);
   }
 }
 
-std::vector<WorkList::Answer> WorkList::done_here(const std::vector<const Piece*>& open, const Finished& finished) {
+std::vector<WorkList::Answer> WorkList::done_here(const std::vector<const Task*>& open, const RunOptions& each, const Finished& finished) {
   std::vector<Answer> answers(open.size());
   for (std::size_t o = 0; o < open.size(); ++o) {
-    const Piece& piece = *open[o];
-    if (!piece.needed && is_cut_short(options_)) continue;
-    answers[o] = piece.answer();
-    if (store_ != nullptr) keep(piece, encode(*answers[o], piece.known));
-    slim(*answers[o], piece);
+    const Task& task = *open[o];
+    if (!task.needed && is_cut_short(options_)) continue;
+    answers[o] = task.answer(each);
+    if (store_ != nullptr) keep(task, encode(*answers[o], task.known));
+    slim(*answers[o], task);
     finished(o);
   }
   return answers;
 }
 
-std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const Piece*>& open, const Finished& finished) {
+std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const Task*>& open, const RunOptions& each,
+                                                        const Finished& finished) {
   // Null: not begun.
   const auto work = [&](std::size_t o) -> nlohmann::json {
     if (nlohmann::json kept = options_.workers ? find(*open[o]) : nlohmann::json(); !kept.is_null()) return kept;
     if (!open[o]->needed && is_cut_short(options_)) return nullptr;
-    nlohmann::json answer = encode(open[o]->answer(), open[o]->known);
+    nlohmann::json answer = encode(open[o]->answer(each), open[o]->known);
     keep(*open[o], answer);
     return answer;
   };
@@ -110,30 +118,31 @@ std::vector<WorkList::Answer> WorkList::done_by_workers(const std::vector<const 
   return answers;
 }
 
-std::vector<WorkList::Answer> WorkList::answers(const std::vector<Piece>& pieces, RunOptions& each) {
-  std::vector<Answer> answers(pieces.size());
-  std::map<std::string_view, std::size_t> first;  // piece of each question
-  std::vector<std::size_t> same_as, askers(pieces.size(), 0), open_at;
-  std::vector<const Piece*> open;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    same_as.push_back(first.try_emplace(pieces[i].question, i).first->second);
+std::vector<WorkList::Answer> WorkList::answers(const std::vector<Task>& tasks) {
+  std::vector<Answer> answers(tasks.size());
+  std::map<std::string_view, std::size_t> first;  // task of each question
+  std::vector<std::size_t> same_as, askers(tasks.size(), 0), open_at;
+  std::vector<const Task*> open;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    same_as.push_back(first.try_emplace(tasks[i].question, i).first->second);
     ++askers[same_as[i]];
   }
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (same_as[i] != i) continue;
     // Others may see another folder than this process, so they look themselves.
-    if (const nlohmann::json kept = options_.workers ? nlohmann::json() : find(pieces[i]); !kept.is_null()) {
-      answers[i] = decode(kept, pieces[i].known);
-      slim(*answers[i], pieces[i]);
+    if (const nlohmann::json kept = options_.workers ? nlohmann::json() : find(tasks[i]); !kept.is_null()) {
+      answers[i] = decode(kept, tasks[i].known);
+      slim(*answers[i], tasks[i]);
       finish(askers[i], false);
     } else {
-      open.push_back(&pieces[i]);
+      open.push_back(&tasks[i]);
       open_at.push_back(i);
     }
   }
 
   const bool by_workers = options_.workers || options_.jobs > 1;
   const auto at_once = static_cast<int>(std::clamp<std::size_t>(open.size(), 1, kMostJobs));
+  RunOptions each = options_;
   each.jobs = std::max(1, options_.jobs / at_once);
   // Several progress lines at once would be noise: with workers the line counts what is finished.
   each.progress = {};
@@ -143,11 +152,47 @@ std::vector<WorkList::Answer> WorkList::answers(const std::vector<Piece>& pieces
     };
 
   const Finished finished = [&](std::size_t o) { finish(askers[open_at[o]], true); };
-  std::vector<Answer> fresh = by_workers ? done_by_workers(open, finished) : done_here(open, finished);
+  std::vector<Answer> fresh = by_workers ? done_by_workers(open, each, finished) : done_here(open, each, finished);
   for (std::size_t o = 0; o < open.size(); ++o) answers[open_at[o]] = std::move(fresh[o]);
-  for (std::size_t i = 0; i < pieces.size(); ++i)
+  for (std::size_t i = 0; i < tasks.size(); ++i)
     if (same_as[i] != i) answers[i] = answers[same_as[i]];
   return answers;
+}
+
+namespace {
+
+constexpr const char* kQuestion = "question";
+constexpr const char* kAnswer = "answer";
+
+}  // namespace
+
+AnswerStore::AnswerStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (!std::filesystem::is_directory(folder_))
+    base::refuse(folder_.string(), fmt::format("answers cannot be kept here: {}", error ? error.message() : "it is no folder"),
+                 "--resume takes a folder, which is made where it is missing");
+}
+
+std::filesystem::path AnswerStore::file_of(const std::string& question) const {
+  return folder_ / fmt::format("{:016x}.json", base::hash_text(question));
+}
+
+nlohmann::json AnswerStore::find(const std::string& question) const {
+  const std::filesystem::path path = file_of(question);
+  base::note_input(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return nullptr;
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  nlohmann::json kept = nlohmann::json::parse(text, nullptr, false);
+  // Two questions may share a hash, and somebody may have written here.
+  if (!kept.is_object() || kept.value(kQuestion, "") != question || !kept.contains(kAnswer)) return nullptr;
+  return std::move(kept[kAnswer]);
+}
+
+void AnswerStore::keep(const std::string& question, const nlohmann::json& answer) const {
+  const nlohmann::json kept = {{kQuestion, question}, {kAnswer, answer}};
+  base::write_file(file_of(question), kept.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace scenarios

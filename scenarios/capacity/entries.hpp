@@ -4,13 +4,28 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/capacity/costs.hpp"
 #include "scenarios/capacity/terms.hpp"
-#include "scenarios/capacity/verdict.hpp"
 
 namespace scenarios {
+
+// How likely a forecast with an interval keeps a limit. surely: the whole interval of 90 % keeps the limit; probably: the middle does;
+// unlikely: the lower end alone; no: not even that.
+enum class Chance { surely, probably, unlikely, no };
+[[nodiscard]] std::string_view to_text(Chance c);
+// Whether the middle keeps the limit.
+[[nodiscard]] constexpr bool meets(Chance c) { return c == Chance::surely || c == Chance::probably; }
+
+// Requires: low <= middle <= high.
+template <class Amount>
+[[nodiscard]] Chance chance(Amount low, Amount middle, Amount high, Amount limit) {
+  if (high <= limit) return Chance::surely;
+  if (middle <= limit) return Chance::probably;
+  return low <= limit ? Chance::unlikely : Chance::no;
+}
 
 // A plan on a machine, as the simulation forecasts it.
 struct TrainingForecast {
@@ -64,8 +79,18 @@ struct CapacityEntry {
 //   time   = work / speed / goodput         (tokens / (tokens/s) / goodput; iterations x iteration time / goodput)
 //   energy = power x nodes x time x PUE
 // The interval of the iteration time goes on to time and cost; failures count as they come on average. A checkpoint's size is the plan's
-// states unless the terms say it; it is written in size / bandwidth, at most once
-// in an iteration, and at the end.
+// states unless the terms say it; it is written in size / bandwidth, at most once in an
+// iteration, and at the end.
 [[nodiscard]] std::vector<CapacityEntry> capacity_entries(const CapacityTerms& terms, std::span<const CapacityCase> cases);
+
+// Two figures of which less is better.
+struct Figures {
+  double cost = 0, time = 0;
+  bool operator==(const Figures&) const = default;
+};
+
+// Returns, in the order of the figures, whether each is on the Pareto frontier: no other is at most as large in both and smaller in one.
+// Equal ones are on it together. Requires: finite. Cost: O(n log n).
+[[nodiscard]] std::vector<bool> on_frontier(std::span<const Figures> all);
 
 }  // namespace scenarios

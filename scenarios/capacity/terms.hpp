@@ -1,14 +1,35 @@
 #pragma once
-// What a scenario's `capacity:` asks for, apart from machines and plans: how much to train, by when, for how much money, on whose terms.
+// The terms of a scenario's `capacity:`, without machines and plans: how much to train, by when, for how much money, on whose terms; and
+// their readers. What is wrong goes to the reader's sink, all at once.
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
-#include "scenarios/capacity/amounts.hpp"
+#include "base/yaml/reader.hpp"
 
 namespace scenarios {
+
+// Figures for each GPU, for each node, or for all of them together: "2.50 USD/gpu/h", "10.2 kW/node".
+enum class Per { all, node, gpu };
+
+template <class Amount>
+struct Each {
+  Amount amount;
+  Per per = Per::all;
+
+  // Returns the amount of so many nodes with so many GPUs together.
+  [[nodiscard]] Amount of(int nodes, int gpus) const {
+    switch (per) {
+      case Per::all: return amount;
+      case Per::node: return amount * nodes;
+      case Per::gpu: return amount * gpus;
+    }
+    return amount;
+  }
+};
 
 // How much is trained.
 struct Work {
@@ -62,5 +83,23 @@ inline constexpr base::Seconds kLlama3MtbfPerGpu{16384 * 54 * 86400.0 / 419};
 // An assumption. It is less than the bound that the same section gives: above 90 % of effective training time at one interruption in 3.1 h
 // leave at most 18.6 min for each, with what is lost and with the checkpoints.
 inline constexpr base::Seconds kDefaultRestart{600};
+
+// Each reads an optional key: nullopt when it is absent or wrong. What is wrong (no text, no unit, another unit, below 0, beyond what any
+// machine has) goes to the reader's sink, with an example of how to write it.
+[[nodiscard]] std::optional<Each<base::Dollars>> read_price(base::MapReader& in, std::string_view key);       // an hour: USD/gpu/h ...
+[[nodiscard]] std::optional<Each<base::Dollars>> read_capex(base::MapReader& in, std::string_view key);       // USD/node ...
+[[nodiscard]] std::optional<Each<base::Dollars>> read_operations(base::MapReader& in, std::string_view key);  // a year: USD/node/year ...
+[[nodiscard]] std::optional<base::Dollars> read_electricity(base::MapReader& in, std::string_view key);       // a kWh: USD/kWh, USD/MWh
+[[nodiscard]] std::optional<Each<base::Watts>> read_power(base::MapReader& in, std::string_view key);         // kW/node ...
+// Above 0. A bandwidth alone is that of the whole store: GB/s/node, GB/s/gpu, GB/s.
+[[nodiscard]] std::optional<Each<base::BytesPerSecond>> read_store_bandwidth(base::MapReader& in, std::string_view key);
+
+// The readers of whole parts. Each asks for its keys alone; the caller, who made the reader, finishes it.
+// The keys of the section itself: train, deadline, budget, reliability.
+[[nodiscard]] CapacityTerms read_terms(base::MapReader& section);
+// The keys of a candidate that are about money and power: price, power, pue, owned. The name is left empty.
+[[nodiscard]] CandidateTerms read_candidate_terms(base::MapReader& candidate);
+// A candidate's numbers of nodes: an integer or a list of them, each at least 1, in order; empty where it does not say, or is wrong.
+[[nodiscard]] std::vector<int> read_nodes(base::MapReader& candidate);
 
 }  // namespace scenarios

@@ -3,15 +3,184 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "base/numbers.hpp"
-#include "scenarios/confidence/choices.hpp"
-#include "scenarios/confidence/closed_formula.hpp"
+#include "scenarios/confidence/iteration_facts.hpp"
 
 namespace confidence {
 namespace {
+
+enum class LeftOut { group, machine, family };
+
+const std::string& part_of(const Item& i, LeftOut left_out) {
+  switch (left_out) {
+    case LeftOut::machine: return i.facts->machine;
+    case LeftOut::family: return i.facts->family;
+    case LeftOut::group: break;
+  }
+  return i.group;
+}
+
+// A closed formula, fitted to the same rows: iteration time = model FLOPs / (GPUs x peak x u). Its one constant u, the share of peak that
+// is reached, is fitted to the rows that remain when a part is left out whole: the median over their groups of each group's median, of rows
+// of the same GPU generation and precision; where none remains, or this median is less than 2 % of the peak (small runs, which wait for
+// their hosts), of the same precision; else of all. A simulator that such a formula beats has something to learn.
+// Shares of peak of rows, by their group.
+using SharesOfGroups = std::map<std::string, std::vector<double>>;
+
+// A group counts once, whatever its rows; a median is not led away by groups of small models, which reach a hundredth of the peak.
+double middle(const SharesOfGroups& shares) {
+  std::vector<double> of_groups;
+  for (const auto& [group, of_rows] : shares) of_groups.push_back(median(of_rows));
+  return median(std::move(of_groups));
+}
+
+// The shares of the rows that remain, under each name that a row is looked up by: generation and precision, precision, all.
+using Remaining = std::map<std::pair<std::string, std::string>, SharesOfGroups>;
+
+std::array<std::pair<std::string, std::string>, 3> names_of(const IterationFacts& f) {
+  return {std::pair{f.machine, f.precision}, std::pair{std::string(), f.precision}, std::pair{std::string(), std::string()}};
+}
+
+// Runs that reach less of the peak wait for their hosts, and tell nothing of it.
+constexpr double kLeastShare = 0.02;
+
+// The share of the first name that has rows bound by their devices, not by their hosts; where none has, of the first that has any rows.
+std::optional<double> share_for(const IterationFacts& facts, const Remaining& remaining) {
+  std::optional<double> first;
+  for (const auto& name : names_of(facts)) {
+    const auto at = remaining.find(name);
+    if (at == remaining.end()) continue;
+    const double share = middle(at->second);
+    if (share >= kLeastShare) return share;
+    if (!first) first = share;
+  }
+  return first;
+}
+
+Remaining without(const std::vector<Item>& items, const std::string& part, LeftOut left_out) {
+  Remaining remaining;
+  for (const Item& i : items) {
+    if (!i.facts || part_of(i, left_out) == part) continue;
+    for (const auto& name : names_of(*i.facts)) remaining[name][i.group].push_back(i.facts->at_peak / i.measured);
+  }
+  return remaining;
+}
+
+// Returns |T / measured - 1| of the formula's time T per item, fitted without the item's group, machine or family; nullopt for items
+// without facts and where no row remains. Cost: O(items x parts that are left out).
+std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items, LeftOut left_out) {
+  std::vector<std::optional<double>> errors(items.size());
+  std::map<std::string, Remaining> fits;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].facts) continue;
+    const std::string& part = part_of(items[i], left_out);
+    if (!fits.contains(part)) fits[part] = without(items, part, left_out);
+    if (const auto share = share_for(*items[i].facts, fits.at(part)))
+      errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / *share - 1);
+  }
+  return errors;
+}
+
+// By question, then by plan: the runs of each.
+using Runs = std::map<std::string, std::map<std::string, std::vector<Pair>>>;
+
+Runs runs_of(const std::vector<Item>& items, const std::vector<std::size_t>& members) {
+  Runs runs;
+  for (const std::size_t m : members) {
+    const Item& i = items[m];
+    if (i.failure.empty() && i.facts) runs[i.facts->question][i.facts->plan].push_back({i.measured.value(), i.predicted.value()});
+  }
+  return runs;
+}
+
+// Of pairs of plans, how much more often another measurement orders them as they are than the other way round: the expected
+// sign of a normal difference, the logarithms of whose times scatter as `scatter` says. What lies apart by chance counts as apart, so that
+// this is a little too good.
+struct ExpectedOrder {
+  double sum = 0, pairs = 0;
+  void add(const std::map<std::string, std::vector<Pair>>& plans, const std::vector<Pair>& medians, double scatter) {
+    std::vector<double> variances;
+    for (const auto& [plan, runs] : plans) variances.push_back(scatter * scatter / static_cast<double>(runs.size()));
+    for (std::size_t i = 0; i < medians.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const double apart = std::abs(std::log(medians[i].measured / medians[j].measured));
+        sum += std::erf(apart / std::sqrt(2 * (variances[i] + variances[j])));
+        pairs += 1;
+      }
+  }
+};
+
+// Mean measured time of the plans with the least forecast over the least measured time, less 1. Several have the least where what tells
+// them apart is nothing to the forecast.
+double regret_of(const std::vector<Pair>& plans) {
+  const double least = std::ranges::min_element(plans, {}, &Pair::predicted)->predicted;
+  double sum = 0, favourites = 0;
+  for (const Pair& p : plans) {
+    if (p.predicted > least) continue;
+    sum += p.measured;
+    favourites += 1;
+  }
+  return sum / favourites / std::ranges::min_element(plans, {}, &Pair::measured)->measured - 1;
+}
+
+// A plan that was measured again, by another release or on another day, is no second plan.
+std::vector<Pair> plans_of(const std::map<std::string, std::vector<Pair>>& runs) {
+  std::vector<Pair> plans;
+  for (const auto& [plan, pairs] : runs) {
+    std::vector<double> measured;
+    for (const Pair& p : pairs) measured.push_back(p.measured);
+    plans.push_back({median(std::move(measured)), pairs.front().predicted});
+  }
+  return plans;
+}
+
+// Returns how much runs of one plan scatter; nullopt where fewer than kLeastRepeats were measured again. Cost: O(n log n).
+std::optional<Repeats> repeats_of(const std::vector<Item>& items, const std::vector<std::size_t>& members) {
+  Repeats r;
+  double squares = 0;
+  for (const auto& [question, plans] : runs_of(items, members))
+    for (const auto& [plan, runs] : plans) {
+      double mean = 0;
+      for (const Pair& p : runs) mean += std::log(p.measured) / static_cast<double>(runs.size());
+      for (const Pair& p : runs) squares += (std::log(p.measured) - mean) * (std::log(p.measured) - mean);
+      r.runs += runs.size() - 1;
+    }
+  if (r.runs < kLeastRepeats) return std::nullopt;
+  r.scatter = std::sqrt(squares / static_cast<double>(r.runs));
+  return r;
+}
+
+// Returns the figures over the questions for which `members` have two plans or more; nullopt if there is none. Items without a forecast
+// or without facts take no part. Cost: O(n log n + pairs of plans of one question).
+std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vector<std::size_t>& members,
+                                  const std::optional<Repeats>& repeats) {
+  Choices c;
+  Order order, apart;
+  ExpectedOrder truth;
+  double regret = 0;
+  for (const auto& [question, runs] : runs_of(items, members)) {
+    const std::vector<Pair> plans = plans_of(runs);
+    if (plans.size() < 2) continue;
+    c.questions += 1;
+    order += order_of(plans);
+    apart += order_of(plans, kRepeats);
+    if (repeats && repeats->scatter > 0) truth.add(runs, plans, repeats->scatter);
+    regret += regret_of(plans);
+  }
+  if (c.questions == 0) return std::nullopt;
+  c.tau = order.tau();
+  if (apart.same + apart.opposite > 0) c.tau_apart = apart.tau();
+  if (truth.pairs > 0) c.tau_of_truth = truth.sum / truth.pairs;
+  c.regret = regret / static_cast<double>(c.questions);
+  return c;
+}
 
 double error_of(const Pair& p) { return std::abs(p.predicted / p.measured - 1); }
 
@@ -75,10 +244,6 @@ std::optional<double> of_source(const std::optional<confidence::UnseenFigures>& 
   if (!unseen) return std::nullopt;
   const auto at = unseen->coverage_by_source.find(source);
   return at == unseen->coverage_by_source.end() ? std::nullopt : std::optional(at->second);
-}
-
-[[noreturn]] void refuse(std::string path, std::string message, std::string hint) {
-  throw base::InputError(std::vector<base::Diagnostic>{{{}, std::move(path), std::move(message), std::move(hint)}});
 }
 
 bool applies(const Limit& limit, const GroupAssessment& g) {
@@ -156,13 +321,13 @@ Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCover
 Limit read_limit(const std::string& text) {
   constexpr const char* kExample = "write e.g. --limit mpt-fsdp=8%, or --limit mpt-fsdp:tau=0.85 (also peak, reserved, coverage)";
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) refuse("--limit", fmt::format("\"{}\" names no group and value", text), kExample);
+  if (equals == std::string::npos || equals == 0) base::refuse("--limit", fmt::format("\"{}\" names no group and value", text), kExample);
   Limit limit;
   limit.group = text.substr(0, equals);
   if (const std::size_t colon = limit.group.rfind(':'); colon != std::string::npos) {
     const std::string word = limit.group.substr(colon + 1);
     const auto at = std::ranges::find(kFigures, word, &std::pair<std::string_view, Limit::Figure>::first);
-    if (at == std::end(kFigures)) refuse("--limit", fmt::format("unknown figure \"{}\"", word), kExample);
+    if (at == std::end(kFigures)) base::refuse("--limit", fmt::format("unknown figure \"{}\"", word), kExample);
     limit.figure = at->second;
     limit.group.resize(colon);
   }
@@ -170,11 +335,11 @@ Limit read_limit(const std::string& text) {
   const bool percent = number.ends_with('%');
   if (percent) number.remove_suffix(1);
   const auto value = base::parse_number(number);
-  if (!value || *value < 0) refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
+  if (!value || *value < 0) base::refuse("--limit", fmt::format("\"{}\" is no number", text.substr(equals + 1)), kExample);
   limit.value = *value;
   if (percent) limit.value /= 100;
   else if (limit.figure != Limit::Figure::tau)  // a bare 7 could be 7 % or a factor of 7; a correlation has no unit
-    refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
+    base::refuse("--limit", fmt::format("\"{}\" has no unit", text.substr(equals + 1)), kExample);
   return limit;
 }
 
@@ -189,7 +354,7 @@ std::vector<std::string> missed(const Assessment& a, const std::vector<Limit>& l
     }
     std::vector<std::string> names;
     for (const GroupAssessment& g : a.groups) names.push_back(g.name);
-    if (!known) refuse("--limit", fmt::format("no group is called \"{}\"", limit.group), base::suggest(limit.group, names));
+    if (!known) base::refuse("--limit", fmt::format("no group is called \"{}\"", limit.group), base::suggest(limit.group, names));
   }
   return sentences;
 }

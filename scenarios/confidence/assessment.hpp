@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "scenarios/confidence/fit/interval_coverage.hpp"
+#include "scenarios/confidence/fit/interval_fit.hpp"
 #include "scenarios/confidence/iteration_facts.hpp"
 #include "scenarios/confidence/statistics.hpp"
 #include "sim/results/simulation_result.hpp"
@@ -33,13 +33,14 @@ struct Item {
   std::string failure;                   // why there is no forecast; empty: there is one
 };
 
-// Mean errors of a closed formula (scenarios/confidence/closed_formula.hpp) over a group's points, fitted without the group, without its
+// Mean errors of a closed formula over a group's points, fitted without the group, without its
 // machines and without its families of models.
 struct FormulaErrors {
   std::optional<double> group, machine, family;
 };
 
-// Of the questions for which a group has several plans (scenarios/confidence/choices.hpp).
+// Of the questions for which a group has several plans: how well forecasts choose among plans that answer the same question (one model,
+// batch and machine). A plan that was measured several times counts once, with the median.
 struct Choices {
   std::size_t questions = 0;
   double tau = 0;  // Kendall's, over pairs of plans of one question

@@ -15,8 +15,9 @@
 
 // How a worker process hands a forecast back (base/json.hpp).
 namespace scenarios {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QuestionKind, framework, device, fabric, precision, replicas, layers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, kind, log2_parameters, shares)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OwnProfiles, framework, device, network)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadKind, framework, device, fabric, precision, replicas, layers, own)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, kind, log2_parameters, shares)
 }  // namespace scenarios
 
 namespace confidence {
@@ -76,7 +77,7 @@ Forecast forecast_one(const measured::Point& p) {
   f.memory = run.simulation->memory;
   f.out_of_memory = run.status == scenarios::Status::out_of_memory;
   f.at_peak = run.mfu_causal * run.simulation->iteration_time;
-  f.question = scenarios::question_of(*run.made, *scenario.base().cluster, *run.simulation);
+  f.question = scenarios::workload_of(*run.made, *scenario.base().cluster, *run.simulation);
   return f;
 }
 

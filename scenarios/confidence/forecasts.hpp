@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiles/measured/points.hpp"
-#include "scenarios/intervals/question.hpp"
+#include "scenarios/intervals/workload.hpp"
 #include "sim/results/simulation_result.hpp"
 
 namespace confidence {
@@ -21,7 +21,7 @@ struct Forecast {
   sim::MemoryUse memory;         // what the peak is made of
   bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
   base::Seconds at_peak;         // the model's FLOPs, without what causal masks throw away, at the dense peak of all GPUs
-  scenarios::Question question;  // what the interval went by
+  scenarios::Workload question;  // what the interval went by
 };
 
 struct ForecastOptions {

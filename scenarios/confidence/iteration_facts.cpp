@@ -53,7 +53,7 @@ std::string plan_of(const measured::Point& p) {
 
 }  // namespace
 
-IterationFacts iteration_facts(const measured::Point& p, const scenarios::QuestionKind& kind, base::Seconds at_peak) {
+IterationFacts iteration_facts(const measured::Point& p, const scenarios::WorkloadKind& kind, base::Seconds at_peak) {
   return {at_peak, kind.device, kind.precision, family_of(p), question_of(p), plan_of(p)};
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/units.hpp"
 #include "profiles/measured/points.hpp"
-#include "scenarios/intervals/question.hpp"
+#include "scenarios/intervals/workload.hpp"
 
 namespace confidence {
 
@@ -22,6 +22,6 @@ struct IterationFacts {
 };
 
 // Cost: O(keys of the point).
-[[nodiscard]] IterationFacts iteration_facts(const measured::Point& p, const scenarios::QuestionKind& kind, base::Seconds at_peak);
+[[nodiscard]] IterationFacts iteration_facts(const measured::Point& p, const scenarios::WorkloadKind& kind, base::Seconds at_peak);
 
 }  // namespace confidence

@@ -31,4 +31,8 @@ struct Validation {
 // Returns every measurement with its forecast. Cost: a simulation per point, a formula per kernel and collective.
 [[nodiscard]] Validation validate(const std::vector<Table>& tables, const ValidationOptions& options);
 
+// Returns an item per measurement, forecast by profiles::kernel_time and sim::plan_collective. Kernels are grouped by device, precision and
+// kind, collectives by cluster, nodes, GPUs and kind, messages of 1 MB and more apart from smaller ones.
+[[nodiscard]] std::vector<Item> items_of(const measured::Measurements& measured);
+
 }  // namespace confidence

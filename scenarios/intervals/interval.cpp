@@ -14,25 +14,26 @@ namespace {
 constexpr double kUncalibrated = 0.30;
 constexpr double kLeastSpread = 0.01;  // below a percent nothing repeats itself
 
-std::string text_of(const QuestionKind& k) {
-  return fmt::format("{}, {}, {}, {} precision, {} replicas, {} layers", k.framework, k.device, k.fabric, k.precision, k.replicas,
-                     k.layers);
+std::string text_of(const WorkloadKind& k) {
+  return fmt::format("{}{}, {}, {}{}, {} precision, {} replicas, {} layers", k.framework, k.own.framework ? " of the scenario" : "",
+                     k.own.device ? "of a file" : k.device, k.fabric, k.own.network ? ", its profile of a file" : "", k.precision,
+                     k.replicas, k.layers);
 }
 
-std::vector<double> weights_for(const IntervalModel& model, const Question& q) {
+std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
   std::vector<double> weights;
-  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * similarity_of(model.similarity, difference_of(g, q)));
+  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * similarity_of(model.similarity, difference_of(g, w)));
   return weights;
 }
 
-// Of its own kind, else of all: a reader wants to know whether anything like the question was measured.
-base::Note note_for(const IntervalModel& model, const Question& q) {
-  const std::vector<double> weights = weights_for(model, q);
+// Of its own kind, else of all: a reader wants to know whether anything like the workload was measured.
+base::Note note_for(const IntervalModel& model, const Workload& w) {
+  const std::vector<double> weights = weights_for(model, w);
   double own = 0, all = 0;
   std::size_t points = 0, all_points = 0;
   for (std::size_t i = 0; i < model.groups.size(); ++i) {
     const IntervalGroup& g = model.groups[i];
-    const bool same = g.kind == q.kind;
+    const bool same = g.kind == w.kind;
     own += same ? weights[i] : 0;
     all += weights[i];
     points += same ? g.points : 0;
@@ -42,33 +43,33 @@ base::Note note_for(const IntervalModel& model, const Question& q) {
     return {base::NoteKind::caution,
             fmt::format("the interval rests on {} measured iterations of other kinds, the more alike the more they "
                         "count, because none is of this kind ({})",
-                        all_points, text_of(q.kind))};
+                        all_points, text_of(w.kind))};
   return {base::NoteKind::detail,
           fmt::format("the interval rests on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
-                      text_of(q.kind), 100 * own / all, all_points - points)};
+                      text_of(w.kind), 100 * own / all, all_points - points)};
 }
 
 }  // namespace
 
-double scale_of(const SpreadGrowth& growth, const Question& q) {
+double scale_of(const SpreadGrowth& growth, const Workload& w) {
   double sum = 0;
-  for (std::size_t i = 0; i < kShares.size(); ++i) sum += growth.rate[i] * q.shares[i];
+  for (std::size_t i = 0; i < kShares.size(); ++i) sum += growth.rate[i] * w.shares[i];
   return std::exp(sum);
 }
 
-Difference difference_of(const IntervalGroup& g, const Question& q) {
-  const auto a = g.kind.words(), b = q.kind.words();
+Difference difference_of(const IntervalGroup& g, const Workload& w) {
+  const auto a = g.kind.features(), b = w.kind.features();
   Difference d;
-  d.framework = g.kind.framework != q.kind.framework;
-  for (std::size_t i = 0; i < a.size(); ++i) d.other_words += a[i] != b[i];
-  d.other_words -= d.framework;
-  d.doublings = std::max({0.0, g.least_log2_parameters - q.log2_parameters, q.log2_parameters - g.most_log2_parameters});
+  d.framework = a[0] != b[0];
+  for (std::size_t i = 0; i < a.size(); ++i) d.other_features += a[i] != b[i];
+  d.other_features -= d.framework;
+  d.doublings = std::max({0.0, g.least_log2_parameters - w.log2_parameters, w.log2_parameters - g.most_log2_parameters});
   return d;
 }
 
 double similarity_of(const Similarity& similarity, const Difference& d) {
   double product = d.framework ? similarity.other_framework : 1;
-  for (int i = 0; i < d.other_words; ++i) product *= similarity.other_word;
+  for (int i = 0; i < d.other_features; ++i) product *= similarity.other_feature;
   return d.doublings > 0 ? product * std::pow(similarity.per_doubling, d.doublings) : product;
 }
 
@@ -93,19 +94,19 @@ Spread SortedQuantiles::spread(std::span<const double> weights, double tail) con
   return {std::min(-kLeastSpread, quantile(entries_)), std::max(kLeastSpread, quantile(entries_ | std::views::reverse))};
 }
 
-Spread spread_for(const IntervalModel& model, const Question& q) {
-  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, q), model.tail);
-  const double scale = scale_of(model.growth, q);
+Spread spread_for(const IntervalModel& model, const Workload& w) {
+  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, w), model.tail);
+  const double scale = scale_of(model.growth, w);
   return {scaled.low * scale, scaled.high * scale};
 }
 
-Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast) {
+Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast) {
   if (model.groups.empty())
     return {forecast * (1 - kUncalibrated),
             forecast * (1 + kUncalibrated),
             {base::NoteKind::assumption, "the interval of +-30 % is an assumption, because no residuals are known"}};
-  const Spread found = spread_for(model, q);
-  return {forecast * std::exp(found.low), forecast * std::exp(found.high), note_for(model, q)};
+  const Spread found = spread_for(model, w);
+  return {forecast * std::exp(found.low), forecast * std::exp(found.high), note_for(model, w)};
 }
 
 }  // namespace scenarios

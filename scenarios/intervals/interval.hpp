@@ -1,6 +1,6 @@
 #pragma once
 // The 90 % interval of a forecast, from how far earlier forecasts were from measurements: quantiles of signed log residuals
-// ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the question. Not here: how the model is
+// ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the workload. Not here: how the model is
 // made (scenarios/confidence/fit/interval_fit), nor any measurement. Background: docs/accuracy.md.
 
 #include <array>
@@ -10,18 +10,19 @@
 
 #include "base/note.hpp"
 #include "base/units.hpp"
-#include "scenarios/intervals/question.hpp"
+#include "base/yaml/tree.hpp"
+#include "scenarios/intervals/workload.hpp"
 
 namespace scenarios {
 
-// How much a group of measurements counts for a question: the product of these over what tells them apart, each 0 .. 1.
+// How much a group of measurements counts for a workload: the product of these over what tells them apart, each 0 .. 1.
 struct Similarity {
   double other_framework = 1;  // where the framework differs
-  double other_word = 1;       // for each other word of their kinds that differs
+  double other_feature = 1;    // for each other feature that differs
   double per_doubling = 1;     // for each doubling of the parameters beyond the group's range
 };
 
-// How large residuals are expected to be for a question, relative to one whose shares are 0: e^(sum of rate x share).
+// How large residuals are expected to be for a workload, relative to one whose shares are 0: e^(sum of rate x share).
 struct SpreadGrowth {
   std::array<double, kShares.size()> rate{};
 };
@@ -31,10 +32,10 @@ struct Spread {
   double low = 0, high = 0;
 };
 
-// Residuals of one kind of question in one group of measurements.
+// Residuals of one kind of workload in one group of measurements.
 struct IntervalGroup {
   std::string source;  // name of the group of measurements
-  QuestionKind kind;
+  WorkloadKind kind;
   std::size_t points = 0;
   double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
   double weight = 0;                                           // before similarity, > 0
@@ -43,7 +44,7 @@ struct IntervalGroup {
 
 struct IntervalModel {
   double level = 0.9;
-  // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group left out.
+  // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group that was left out.
   double tail = 0.05;
   Similarity similarity;
   SpreadGrowth growth;
@@ -52,20 +53,20 @@ struct IntervalModel {
 
 struct Interval {
   base::Seconds low, high;
-  base::Note note;  // what it rests on
+  base::Note note;  // what it is based on
 };
 
-// Returns e^(sum of rate x share) of a question: a residual divided by it is scaled.
-[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Question& q);
+// Returns e^(sum of rate x share) of a workload: a residual divided by it is scaled.
+[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Workload& w);
 
-// What tells a group and a question apart.
+// Between a group and a workload.
 struct Difference {
   bool framework = false;
-  int other_words = 0;   // of their kinds
-  double doublings = 0;  // of the question's parameters beyond the group's range
+  int other_features = 0;  // of their kinds, besides the framework
+  double doublings = 0;    // of the workload's parameters beyond the group's range
 };
-[[nodiscard]] Difference difference_of(const IntervalGroup& g, const Question& q);
-// Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the question's own kind.
+[[nodiscard]] Difference difference_of(const IntervalGroup& g, const Workload& w);
+// Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the workload's own kind.
 [[nodiscard]] double similarity_of(const Similarity& similarity, const Difference& d);
 
 // The quantiles of all groups in one ascending order, so that many spreads can be read from one sorting.
@@ -86,10 +87,17 @@ class SortedQuantiles {
   std::vector<Entry> entries_;
 };
 
-// Returns the spread of a question: the weighted quantiles of all groups' scaled residuals, times the question's scale. Requires: the model
+// Returns the spread of a workload: the weighted quantiles of all groups' scaled residuals, times the workload's scale. Requires: the model
 // has groups. Cost: O(n log n) in quantiles of all groups.
-[[nodiscard]] Spread spread_for(const IntervalModel& model, const Question& q);
+[[nodiscard]] Spread spread_for(const IntervalModel& model, const Workload& w);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
-[[nodiscard]] Interval interval_for(const IntervalModel& model, const Question& q, base::Seconds forecast);
+[[nodiscard]] Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast);
+
+// Returns the model that ships: scenarios/intervals/iterations.yaml as it was when the program was built.
+[[nodiscard]] const IntervalModel& shipped_intervals();
+// Returns the model of a text form (docs/formats.md, "Accuracy file"). Throws: base::InputError with every problem found.
+[[nodiscard]] IntervalModel read_intervals(const base::Yaml& document);
+// Returns the text form. `made_by`: the command, for the first line. read_intervals(parse(write_intervals(m))) is m to the digits written.
+[[nodiscard]] std::string write_intervals(const IntervalModel& model, const std::string& made_by);
 
 }  // namespace scenarios

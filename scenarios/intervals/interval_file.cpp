@@ -1,4 +1,4 @@
-#include "scenarios/intervals/interval_file.hpp"
+#include "scenarios/intervals/interval.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -23,7 +23,7 @@ constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measu
 // Of a group so unlike that it does not count, nothing would be left where all are.
 constexpr double kLeastSimilarity = 0.001;
 constexpr double kMostGrowth = 5;
-constexpr std::array<std::string_view, 3> kSimilarityKeys = {"other_framework", "other_word", "per_doubling"};
+constexpr std::array<std::string_view, 3> kSimilarityKeys = {"other_framework", "other_feature", "per_doubling"};
 
 // A map with a number for each name.
 template <std::size_t n>
@@ -90,8 +90,8 @@ std::string list_text(const std::vector<double>& values) {
 
 std::string group_text(const IntervalGroup& g) {
   std::string text = fmt::format("    - source: {}\n", g.source);
-  const auto words = g.kind.words();
-  for (std::size_t i = 0; i < words.size(); ++i) text += fmt::format("      {}: {}\n", kKindWords[i], words[i]);
+  const auto features = g.kind.features();
+  for (std::size_t i = 0; i < features.size(); ++i) text += fmt::format("      {}: {}\n", kFeatureNames[i], features[i].value);
   return text + fmt::format("      points: {}\n      weight: {}\n      log2_parameters: {}\n      quantiles: {}\n", g.points,
                             number(g.weight), list_text({g.least_log2_parameters, g.most_log2_parameters}), list_text(g.quantiles));
 }
@@ -115,7 +115,7 @@ IntervalModel read_intervals(const Yaml& document) {
     Similarity& l = model.similarity;
     in.require("tail");
     model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
-    read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_framework, &l.other_word, &l.per_doubling});
+    read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_framework, &l.other_feature, &l.per_doubling});
     read_numbers(in, "growth", kShares, 0, kMostGrowth, {&model.growth.rate[0], &model.growth.rate[1]});
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)
@@ -132,9 +132,10 @@ std::string write_intervals(const IntervalModel& model, const std::string& made_
       "# How far forecasts were from measurements: quantiles of ln(measured / predicted), scaled. Made by: {}\n"
       "foreshard: 1\naccuracy:\n  level: {}\n  # Share of the weight on either side of an interval.\n  tail: {}\n",
       made_by, number(model.level), number(model.tail));
-  text += "  # How much a group counts whose framework, whose kind in another word, or whose sizes differ.\n";
-  text += fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_framework),
-                      kSimilarityKeys[1], number(model.similarity.other_word), kSimilarityKeys[2], number(model.similarity.per_doubling));
+  text += "  # How much a group counts whose framework, which differs in another feature, or in sizes.\n";
+  text +=
+      fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_framework),
+                  kSimilarityKeys[1], number(model.similarity.other_feature), kSimilarityKeys[2], number(model.similarity.per_doubling));
   text += fmt::format("  # A spread grows by e^(this x share of the iteration).\n  growth: {{{}: {}, {}: {}}}\n", kShares[0],
                       number(model.growth.rate[0]), kShares[1], number(model.growth.rate[1]));
   text += fmt::format("  groups:{}\n", model.groups.empty() ? " []" : "");

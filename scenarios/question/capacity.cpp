@@ -8,7 +8,7 @@
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "scenarios/capacity/terms_read.hpp"
+#include "scenarios/capacity/terms.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {

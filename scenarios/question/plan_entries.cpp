@@ -11,7 +11,7 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/plan.hpp"
-#include "pcg/plan/plan_read.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 namespace scenarios {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
-#include "scenarios/question/framework.hpp"
+#include "scenarios/question/training.hpp"
 #include "search/planners.hpp"
 
 namespace scenarios {

@@ -8,8 +8,8 @@
 
 #include "base/yaml/reader.hpp"
 #include "scenarios/question/plan_entries.hpp"
-#include "scenarios/question/saved_plan.hpp"
-#include "scenarios/question/what_if_entries.hpp"
+#include "scenarios/question/variant.hpp"
+#include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 

@@ -11,11 +11,10 @@
 #include "scenarios/question/parameters.hpp"
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/variant.hpp"
-#include "scenarios/question/variant_list.hpp"
 
 namespace scenarios {
 
-// A parameter of the base's cluster, with what it is probed by (scenarios/answer/sensitivity.hpp).
+// A parameter of the base's cluster, with what it is probed by (scenarios/answer/run.hpp).
 struct Probe {
   Parameter parameter;
   std::optional<Variant> down, up;  // of a capacity none

@@ -1,9 +1,14 @@
 #include "scenarios/question/training.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "base/diagnostics.hpp"
+#include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/low_precision.hpp"
 
@@ -31,8 +36,8 @@ Training read_training(const base::Yaml& section, const std::string& path, const
     sink.add(section.mark, path, "the batch is missing", "write batch_per_gpu: 4, or global_batch: 96");
   if (global) t.global_batch = *global;
   if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
-  t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::precision_names()).value_or(0));
-  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::fp8_recipe_names()).value_or(0));
+  t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::names<pcg::Precision>()).value_or(0));
+  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::names<pcg::Fp8Recipe>()).value_or(0));
   if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
     in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: fp8");
@@ -41,8 +46,8 @@ Training read_training(const base::Yaml& section, const std::string& path, const
     in.complain("fp8_attention", fmt::format("of fp8 and mxfp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: mxfp8");
   t.bf16_layers = pcg::read_bf16_layers(in, t.precision);
-  t.optimizer =
-      static_cast<pcg::Optimizer>(in.choice("optimizer", pcg::optimizer_names()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
+  t.optimizer = static_cast<pcg::Optimizer>(
+      in.choice("optimizer", pcg::names<pcg::Optimizer>()).value_or(static_cast<std::size_t>(pcg::Optimizer::adam)));
   if (const base::Yaml* framework = in.optional("framework"))
     training.framework = read_framework(*framework, in.path_of("framework"), directory, sink);
   (void)in.boolean("fp32_gradients");
@@ -61,6 +66,110 @@ void run_under(const Framework& framework, const base::Yaml& section, pcg::Train
   const base::Yaml* written = section.find("fp32_gradients");
   const auto said = written != nullptr ? base::as_boolean(*written, "fp32_gradients", reported_elsewhere) : std::nullopt;
   config.fp32_gradients = said.value_or(brain && framework.profile.fp32_gradients);
+}
+
+namespace {
+
+using base::Diagnostics;
+using base::Yaml;
+
+// Paths of the values in a map of maps, in order, and their text.
+void collect(const Yaml& y, const std::string& path, std::vector<std::pair<std::string, std::string>>& values) {
+  if (!y.is_map()) return values.emplace_back(path, y.scalar), void();
+  for (const Yaml::Entry& e : y.entries) collect(e.value, path.empty() ? e.key : path + "." + e.key, values);
+}
+
+std::vector<std::string> changed_keys(const Yaml& before, const Yaml& after) {
+  std::vector<std::pair<std::string, std::string>> old_values, new_values;
+  collect(before, "", old_values);
+  collect(after, "", new_values);
+  const std::map<std::string, std::string> known(old_values.begin(), old_values.end());
+  std::vector<std::string> changed;
+  for (const auto& [key, value] : new_values)
+    if (const auto at = known.find(key); at == known.end() || at->second != value) changed.push_back(key);
+  return changed;
+}
+
+std::optional<pcg::Framework> named(const Yaml& word, const std::string& path, Diagnostics& sink) {
+  const auto text = base::as_text(word, path, sink);
+  if (!text) return std::nullopt;
+  if (const auto known = pcg::named<pcg::Framework>(*text)) return known;
+  const bool is_file = text->find_first_of("./") != std::string::npos;
+  sink.add(word.mark, path, fmt::format("unknown framework \"{}\"", *text),
+           is_file ? fmt::format("write {{file: {}}}", *text) : base::suggest(*text, pcg::names<pcg::Framework>()));
+  return std::nullopt;
+}
+
+// The profile's map in a file; nullopt: it has problems.
+std::optional<Yaml> section_of(const std::filesystem::path& file, Diagnostics& sink) {
+  try {
+    Yaml document = base::read_yaml(file);
+    (void)profiles::load_framework_profile(document);
+    return std::move(*document.find("framework"));
+  } catch (const base::InputError& e) { sink.add_all(e); }
+  return std::nullopt;
+}
+
+// The profile that a map starts from; nullopt: what is wrong is said.
+std::optional<Yaml> start_of(const Yaml& map, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+  const Yaml *name = map.find("name"), *file = map.find("file");
+  if ((name == nullptr) == (file == nullptr)) {
+    sink.add(map.mark, path, name == nullptr ? "neither name nor file" : "name and file are both given",
+             "write e.g. {name: pytorch, prefetch_units: 2}, or {file: mine.yaml}");
+    return std::nullopt;
+  }
+  if (name != nullptr) {
+    const auto framework = named(*name, path + ".name", sink);
+    return framework ? std::optional(profiles::framework_section(*framework)) : std::nullopt;
+  }
+  const auto text = base::as_text(*file, path + ".file", sink);
+  return text ? section_of(directory / *text, sink) : std::nullopt;
+}
+
+}  // namespace
+
+bool Framework::differs() const { return profile != profiles::framework_profile(profile.framework); }
+
+const std::string& Framework::name() const { return pcg::name_of(profile.framework); }
+
+base::Note Framework::note() const {
+  std::string text = fmt::format("the framework is {}", name());
+  if (named_by == NamedBy::nobody) text += ", the practice that well-tuned frameworks share, because the scenario names none";
+  if (named_by == NamedBy::entry) text += ", which the entry names for itself";
+  if (!file.empty()) text += fmt::format(", as {} describes it", file);
+  if (!changed.empty())
+    text += fmt::format(", with {} own {}", named_by == NamedBy::entry ? "its" : "the scenario's", fmt::join(changed, ", "));
+  return {named_by == NamedBy::nobody ? base::NoteKind::assumption : base::NoteKind::detail, std::move(text)};
+}
+
+Framework read_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
+  Framework f;
+  f.named_by = Framework::NamedBy::scenario;
+  if (!value.is_map()) {
+    const auto framework = named(value, path, sink);
+    if (!framework) return f;
+    f.profile = profiles::framework_profile(*framework);
+    f.section = profiles::framework_section(*framework);
+    return f;
+  }
+  const auto start = start_of(value, path, directory, sink);
+  if (!start) return f;
+  f.section = *start;
+  for (const Yaml::Entry& e : value.entries)
+    if (e.key != "name" && e.key != "file") base::patch_yaml(f.section, e.key, e.value, sink, path + "." + e.key, base::UnknownKey::add);
+  f.changed = changed_keys(*start, f.section);
+  f.profile = profiles::read_framework_section(f.section, path, sink);
+  // Times that the scenario gives are not those that were fitted.
+  const auto is_host_time = [](const std::string& key) { return key.starts_with("host.") && key != "host.basis"; };
+  if (std::ranges::any_of(f.changed, is_host_time) && f.profile.host.basis == profiles::HostBasis::fitted &&
+      std::ranges::find(f.changed, "host.basis") == f.changed.end())
+    f.profile.host.basis = profiles::HostBasis::partly;
+  if (const Yaml* file = value.find("file")) {
+    f.file = file->scalar;
+    f.section.erase("name");
+    f.section.set("file", *file);
+  }
+  return f;
 }
 
 }  // namespace scenarios

@@ -1,13 +1,37 @@
 #pragma once
-// The `training:` section. Private to this folder.
+// The `training:` section, and the framework under which plans are timed: its name, or a map that takes a profile (the one that ships under
+// `name`, or the one in `file`) and changes some of its keys. All plans of a scenario have the same, unless an entry names its own.
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "base/note.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
-#include "scenarios/question/framework.hpp"
+#include "profiles/framework_profile.hpp"
 
 namespace scenarios {
+
+struct Framework {
+  profiles::FrameworkProfile profile = profiles::framework_profile(pcg::Framework::generic);
+  base::Yaml
+      section;       // as a map with every key of the profile, `file` in place of `name` where there is one; null: the scenario names none
+  std::string file;  // as the scenario names it; empty: what ships
+  enum class NamedBy { nobody, scenario, entry };
+  NamedBy named_by = NamedBy::nobody;
+  std::vector<std::string> changed;  // "host.forward_kernel": keys that are not as the profile taken has them, in its order
+
+  // Whether runs differ from what ships under this name.
+  [[nodiscard]] bool differs() const;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] base::Note note() const;  // one line: which framework, by whom it is named, what differs from what ships
+};
+
+// Returns the framework that the scenario names. `path` is the key's place ("training.framework"), relative file names start from
+// `directory`. Problems go to `sink`.
+[[nodiscard]] Framework read_framework(const base::Yaml& value, const std::string& path, const std::filesystem::path& directory,
+                                       base::Diagnostics& sink);
 
 struct Training {
   pcg::TrainingConfig config;

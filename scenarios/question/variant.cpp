@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "base/check.hpp"
+#include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/models/load.hpp"
@@ -118,7 +121,7 @@ void add_framework_defaults(Yaml& document, const profiles::FrameworkProfile& fr
   if (transformer == nullptr || !transformer->is_map() || transformer->find("dropout") != nullptr) return;
   model->set("dropout", Yaml::make_scalar(fmt::format("{}", rate), model->mark));
   notes.push_back(fmt::format("the transformer trains with dropout {}, {}'s default; write dropout: 0 beside transformer to train without",
-                              rate, pcg::framework_names()[static_cast<std::size_t>(framework.framework)]));
+                              rate, pcg::name_of(framework.framework)));
 }
 
 // Beside the first one, which is the base's: a point of a sweep is asked for once by each plan.
@@ -176,6 +179,70 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
   notes.insert(notes.end(), of_model.begin(), of_model.end());
   return Variant{std::move(document), std::move(cluster), std::move(model), training->config, std::move(training->framework),
                  std::move(notes)};
+}
+
+namespace {
+
+base::Yaml without_dropout(base::Yaml model) {
+  model.erase("dropout");
+  if (base::Yaml* transformer = model.find("transformer"); transformer != nullptr && transformer->is_map()) transformer->erase("dropout");
+  return model;
+}
+
+pcg::Graph graph_of(const base::Yaml& model) { return pcg::models::load_model(model, "model", {}, 1); }
+
+}  // namespace
+
+std::optional<std::string> of_another_model(const pcg::Plan& plan, const Variant& variant) {
+  const base::Yaml of_plan = without_dropout(plan.model), here = without_dropout(*variant.document.find("model"));
+  if (base::emit_yaml(of_plan) == base::emit_yaml(here)) return std::nullopt;
+  try {
+    const pcg::Graph a = graph_of(of_plan), b = graph_of(here);
+    if (a == b) return std::nullopt;
+    return fmt::format("the saved plan \"{}\" is of another model: {}, here {}", plan.name, a.name(), b.name());
+  } catch (const base::InputError&) { return std::nullopt; }
+}
+
+namespace {
+
+WhatIf nothing_changed() {
+  WhatIf w;
+  w.name = kBaseName;
+  return w;
+}
+
+}  // namespace
+
+VariantList::VariantList(Variant base) : base_(std::move(base)) { all_.push_back(nothing_changed()); }
+
+VariantList::VariantList(Patchable sections, const std::vector<WhatIf>& what_ifs, std::shared_ptr<VariantLoader> loader,
+                         base::Diagnostics& sink)
+    : sections_(std::make_shared<const Patchable>(std::move(sections))), loader_(std::move(loader)) {
+  base_ = loader_->load(sections_->document, sink);
+  if (base_) all_.push_back(nothing_changed());
+  const bool complete = sections_->document.entries.size() == 3;
+  for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
+    const std::size_t unpatched = sink.size();
+    base::Yaml changed = patched(*sections_, what_ifs[i], sink);
+    if (!base_ || sink.size() != unpatched) continue;
+    if (loader_->load(std::move(changed), sink)) all_.push_back(what_ifs[i]);
+  }
+}
+
+base::Yaml VariantList::document(std::size_t i) const {
+  base::Diagnostics sink;
+  base::Yaml document = patched(*sections_, all_[i], sink);
+  sink.throw_if_any();
+  return document;
+}
+
+Variant VariantList::load(std::size_t i) const {
+  if (i == 0) return *base_;
+  base::Diagnostics sink;
+  std::optional<Variant> variant = loader_->load(document(i), sink);
+  sink.throw_if_any();
+  BASE_CHECK(variant.has_value(), "{} was loaded before, and is no variant now", all_[i].name);
+  return std::move(*variant);
 }
 
 }  // namespace scenarios

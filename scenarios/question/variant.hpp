@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/plan/plan.hpp"
-#include "scenarios/question/framework.hpp"
+#include "scenarios/question/training.hpp"
+#include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {
@@ -46,6 +48,45 @@ class VariantLoader {
   std::filesystem::path directory_;  // of the scenario: relative paths start here
   Loaded<topology::Cluster> clusters_;
   Loaded<pcg::Graph> models_;
+};
+
+// Returns a sentence that says so where a plan was made for another model than the variant's: another graph. Dropout may differ, because
+// frameworks have their own defaults. nullopt: the same model, or one that cannot be read any more, as its file has gone.
+// Cost: reads the plan's model.
+[[nodiscard]] std::optional<std::string> of_another_model(const pcg::Plan& plan, const Variant& variant);
+
+// The scenario itself among its variants; no what-if may be called so.
+inline constexpr std::string_view kBaseName = "base";
+
+class VariantList {
+ public:
+  VariantList() = default;
+  // The base alone, which nothing is asked about.
+  explicit VariantList(Variant base);
+  // Puts every problem of the base, and of every what-if where the base has none, into `sink`; the list is empty where the base has any.
+  // What-ifs of sections that are missing are patched and not loaded: the same problems would come again.
+  VariantList(Patchable sections, const std::vector<WhatIf>& what_ifs, std::shared_ptr<VariantLoader> loader, base::Diagnostics& sink);
+
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // The base first, which is called kBaseName and changes nothing, then the what-ifs in order.
+  [[nodiscard]] const WhatIf& operator[](std::size_t i) const { return all_[i]; }
+  [[nodiscard]] auto begin() const { return all_.begin(); }
+  [[nodiscard]] auto end() const { return all_.end(); }
+
+  // Requires: !empty().
+  [[nodiscard]] const Variant& base() const { return *base_; }
+  // Returns the sections of a variant as they are written, with its changes. Requires: i < size(), and a list that was loaded.
+  [[nodiscard]] base::Yaml document(std::size_t i) const;
+  // Returns a variant. Requires: as document(). Throws: base::InputError where a file of it has changed since. Cost: that of a cluster or a
+  // model, unless one of the last few variants has the same.
+  [[nodiscard]] Variant load(std::size_t i) const;
+
+ private:
+  std::shared_ptr<const Patchable> sections_;
+  std::shared_ptr<VariantLoader> loader_;
+  std::optional<Variant> base_;
+  std::vector<WhatIf> all_;
 };
 
 }  // namespace scenarios

@@ -34,4 +34,8 @@ struct Patchable {
 // Returns the model's section with the files that it names made absolute, so that a plan that is made from it may be saved anywhere.
 [[nodiscard]] base::Yaml with_absolute_files(base::Yaml model, const std::filesystem::path& directory);
 
+// Returns the what-ifs in order, a sweep as one what-if for each of its points: the last of its keys changes fastest. Problems go to
+// `sink`.
+[[nodiscard]] std::vector<WhatIf> read_what_ifs(const base::Yaml& list, base::Diagnostics& sink);
+
 }  // namespace scenarios

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace search {
 namespace {

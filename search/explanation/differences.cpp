@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "pcg/graph/serial.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "search/grid/grid.hpp"
 #include "search/grid/layout.hpp"

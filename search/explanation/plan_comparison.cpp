@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/yaml/emit.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "search/solve/operators/summary.hpp"
 
 namespace search {

@@ -172,8 +172,7 @@ namespace {
 std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts) {
   if (word == pcg::Recompute::selective) return ", recompute selective";
   std::string what = word == pcg::Recompute::full ? "full" : "";
-  for (const pcg::Module m : parts.modules)
-    what += fmt::format("{}{}", what.empty() ? "" : " and ", pcg::kModuleWords[static_cast<std::size_t>(m)]);
+  for (const pcg::Module m : parts.modules) what += fmt::format("{}{}", what.empty() ? "" : " and ", pcg::name_of(m));
   if (what.empty()) return {};
   return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
 }
@@ -212,18 +211,17 @@ std::string summary(const Grid& g, const GridConfig& c) {
   part("expert", g.expert);
   if (g.expert_tensor < g.tensor) text += fmt::format(" (tensor {})", g.expert_tensor);
   if (text.empty()) text = "one device";
-  if (c.dispatch != pcg::Dispatch::nccl) text += " by " + pcg::dispatch_names()[static_cast<std::size_t>(c.dispatch)];
+  if (c.dispatch != pcg::Dispatch::nccl) text += " by " + pcg::name_of(c.dispatch);
   if (g.chunks > 1) text += fmt::format(", {} chunks", g.chunks);
   if (g.micro_batches * g.directions > 1) text += fmt::format(", {} micro-batches of {}", g.micro_batches * g.directions, g.micro_batch);
   const bool usual = c.schedule == pcg::ScheduleKind::one_f_one_b || c.schedule == pcg::ScheduleKind::interleaved;
-  if (g.pipeline > 1 && !usual) text += ", " + pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
+  if (g.pipeline > 1 && !usual) text += ", " + pcg::name_of(c.schedule);
   if (g.micro_batch_group > 0) text += fmt::format(" in groups of {}", g.micro_batch_group);
   if (c.lean_warm_up) text += ", lean warm-up";
   if (c.sequence_parallel && g.tensor > 1) text += ", sequence parallel";
   text += recomputation(c.recompute, c.memory.recomputed);
   text += sharing_text(g, c);
-  if (c.memory.weights != pcg::WeightStorage::bf16)
-    text += fmt::format(", weights in {}", pcg::kWeightStorageWords[static_cast<std::size_t>(c.memory.weights)]);
+  if (c.memory.weights != pcg::WeightStorage::bf16) text += fmt::format(", weights in {}", pcg::name_of(c.memory.weights));
   if (c.memory.bf16_moments) text += ", moments in bf16";
   if (c.memory.fp8_activation_inputs) text += ", activation inputs in fp8";
   if (const pcg::Offload& o = c.memory.offload; o.activations || o.optimizer)

@@ -5,7 +5,7 @@
 namespace search {
 
 Option recompute_option() {
-  return {"recompute", ChoiceOrParts{.words = pcg::recompute_names(), .modules = {pcg::kModuleWords.begin(), pcg::kModuleWords.end()}},
+  return {"recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
           "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of so many layers "
           "of each virtual stage alone"};
 }
@@ -18,7 +18,7 @@ Option activation_inputs_option() {
 }
 
 Option weights_option() {
-  return {"weights", Choice{.words = {pcg::kWeightStorageWords.begin(), pcg::kWeightStorageWords.end()}},
+  return {"weights", Choice{.words = pcg::names<pcg::WeightStorage>()},
           "what weights of products inside layers are kept in: bf16, or the format that `precision` multiplies",
           "as `precision` stores them"};
 }

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "base/check.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/resize.hpp"
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "search/grid/balance.hpp"
 #include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"

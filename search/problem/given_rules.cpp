@@ -16,10 +16,8 @@ GivenRules load_given_rules(const std::filesystem::path& file) {
   const int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   auto wanted = select(rules::load_rules(file, processes), rules::Wanted::algebra);
   if (wanted.rules.empty())
-    throw base::InputError(std::vector<base::Diagnostic>{{{},
-                                                          file.string(),
-                                                          "a search asks none of its rules; " + left_out_text(wanted),
-                                                          "it asks algebraic ones; algebra: false asks none"}});
+    base::refuse(file.string(), "a search asks none of its rules; " + left_out_text(wanted),
+                 "it asks algebraic ones; algebra: false asks none");
   return {file, std::make_shared<const rules::Selection>(std::move(wanted))};
 }
 

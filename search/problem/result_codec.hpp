@@ -5,8 +5,7 @@
 
 #include "base/json.hpp"
 #include "base/yaml/parse.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "search/problem/search_result.hpp"
 
 namespace pcg {

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 namespace {

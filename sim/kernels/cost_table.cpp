@@ -45,7 +45,7 @@ Cost CostTable::cost(const std::vector<pcg::Kernel>& kernels, const HostTime& ho
       const base::Seconds time = cost.time * device_types_[t].slowdown;
       on.device += time;
       on.by_basis[cost.basis] += time;
-      if (cost.assumed_share) assumed_shares_.emplace(generation_of(*device), *cost.assumed_share);
+      if (cost.assumed_share) assumed_shares_.emplace(profiles::generation_of(device->name), *cost.assumed_share);
       kinds_[cost.basis].insert(k.kind);
     }
     if (!host.launches) continue;

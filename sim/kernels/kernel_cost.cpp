@@ -4,8 +4,6 @@
 
 namespace sim {
 
-std::string generation_of(const profiles::DeviceProfile& device) { return device.name.substr(0, device.name.find('-')); }
-
 profiles::DeviceProfile running_profile(const std::string& type, const topology::DeviceSpeed& speed) {
   profiles::DeviceProfile d = profiles::scaled(profiles::device_profile(type), speed.compute, speed.memory);
   return speed.power_limit.value() > 0 ? profiles::limited(std::move(d), speed.power_limit) : d;
@@ -28,7 +26,7 @@ struct Sustained {
 Sustained sustained_in(const profiles::FrameworkProfile& framework, const profiles::DeviceProfile& device, pcg::Precision precision,
                        const Running& running) {
   if (running.constant_tokens) return {};
-  const auto own = framework.sustained.find(generation_of(device));
+  const auto own = framework.sustained.find(profiles::generation_of(device.name));
   if (own != framework.sustained.end()) return {own->second, std::nullopt};
   const auto share = profiles::sustained_share(device, precision);
   if (!share) return {1, 1};
@@ -59,7 +57,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   KernelCost cost{alone.time, alone.basis, std::nullopt};
   if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
   const double peak = device.peak.at(precision).value();
-  const std::string generation = generation_of(device);
+  const std::string generation = profiles::generation_of(device.name);
   if (pcg::is_attention(kernel.kind)) {
     if (const auto share = attention_in(framework, generation, kernel.kind)) {
       cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *share * device.clock)));

@@ -36,9 +36,6 @@ struct KernelCost {
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,
                                      const pcg::Kernel& kernel, const Running& running);
 
-// The GPU generation by which framework profiles give shares: the name of the device's profile up to its first '-' ("a100").
-[[nodiscard]] std::string generation_of(const profiles::DeviceProfile& device);
-
 // Returns the profile of a type of device as a cluster runs it: faster or slower than it ships, or held to a power.
 // Requires: its profile knows a power where there is a limit (profiles::limit_problem).
 // Throws: base::InputError when the type is unknown.

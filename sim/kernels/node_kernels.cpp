@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "pcg/operators/attention_dims.hpp"
-#include "pcg/operators/weights.hpp"
-#include "pcg/sharding/halo.hpp"
+#include "pcg/operators/head_dims.hpp"
+#include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/internal_collectives.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
-#include "pcg/work/shard_operator.hpp"
+#include "pcg/work/work.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/model_states.hpp"
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "pcg/plan/recomputed_units.hpp"
-#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/work.hpp"
 #include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/kernel_slices.hpp"
 #include "sim/lowering/lowering.hpp"

@@ -102,7 +102,7 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
                  ? fmt::format("products keep {:g} of their benchmark rate in training: an assumption, no training on {} was measured",
                                share, generation)
                  : fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
-                               pcg::framework_names()[static_cast<std::size_t>(framework_.framework)], generation));
+                               pcg::name_of(framework_.framework), generation));
   for (const auto& [type, limit] : costs.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
     add_note(base::NoteKind::assumption,

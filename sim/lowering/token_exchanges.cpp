@@ -51,7 +51,7 @@ std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGrap
         passed_on = passed_on || t.forwarding.copies > 0;
         crosses = crosses || (t.forwarding.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
       }
-  const std::string& name = pcg::dispatch_names()[static_cast<std::size_t>(plan.dispatch)];
+  const std::string& name = pcg::name_of(plan.dispatch);
   if (!passed_on)
     return fmt::format("dispatch {} changes nothing, because no tokens travel to experts{}", name, gathers ? "" : " by all-to-all");
   if (crosses) return std::nullopt;

@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "pcg/plan/low_precision.hpp"
-#include "pcg/sharding/halo.hpp"
 #include "pcg/sharding/internal_collectives.hpp"
-#include "pcg/work/gradient_kernels.hpp"
-#include "pcg/work/saved.hpp"
-#include "pcg/work/shard_operator.hpp"
+#include "pcg/work/work.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/dataflow/token_routing.hpp"
@@ -57,7 +55,7 @@ bool copies_attention_output(const pcg::Plan& plan, const topology::Cluster& clu
   const std::set<std::string>& copied = framework.memory.copied_attention_output;
   return !copied.empty() &&
          std::ranges::any_of(cluster.devices().first(static_cast<std::size_t>(plan.gpus)),
-                             [&](const topology::Device& d) { return copied.contains(d.type.substr(0, d.type.find('-'))); });
+                             [&](const topology::Device& d) { return copied.contains(profiles::generation_of(d.type)); });
 }
 
 // A product in low precision keeps what it read cast, along columns where these differ from rows, for the gradient of its weights.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "pcg/operators/weights.hpp"
+#include "pcg/operators/operator_shapes.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 
 namespace sim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pcg/plan/low_precision.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 
 namespace sim {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 #include "profiles/device_profile.hpp"
 
 namespace sim {

@@ -1,9 +1,9 @@
 // Bytes that cutting an image by rows moves: the halos that windows reach over.
 #include <doctest/doctest.h>
 
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/sharding/halo.hpp"
-#include "pcg/work/forward_kernels.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/sharding/internal_collectives.hpp"
+#include "pcg/work/work.hpp"
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"

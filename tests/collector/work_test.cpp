@@ -6,10 +6,8 @@
 #include <string>
 
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/operators/weights.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
+#include "pcg/work/work.hpp"
 #include "tools/collector/case.hpp"
 #include "tools/collector/device.hpp"
 #include "tools/collector/grid.hpp"

@@ -1,5 +1,5 @@
-#include "scenarios/confidence/fit/framework_text.hpp"
 #include "base/yaml/parse.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -88,7 +88,7 @@ TEST_CASE("a calibration after another replaces its numbers and comments, and le
 }
 
 TEST_CASE("every profile that ships can be written, and reads back with the fitted numbers") {
-  for (std::size_t i = 0; i < pcg::framework_names().size(); ++i) {
+  for (std::size_t i = 0; i < pcg::names<pcg::Framework>().size(); ++i) {
     const std::string start(profiles::framework_text(static_cast<pcg::Framework>(i)));
     std::vector<confidence::FittedConstant> constants;
     profiles::FrameworkProfile expected = load(start);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "scenarios/confidence/fit/interval_coverage.hpp"
 #include "tests/about.hpp"
 
 using namespace confidence;

@@ -1,7 +1,5 @@
 #include "reports/html/page.hpp"
-#include "reports/validation/json.hpp"
-#include "reports/validation/markdown.hpp"
-#include "reports/validation/text.hpp"
+#include "reports/validation/assessment.hpp"
 #include "tests/about.hpp"
 
 #include <doctest/doctest.h>

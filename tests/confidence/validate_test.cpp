@@ -7,7 +7,6 @@
 
 #include "profiles/device_profile.hpp"
 #include "scenarios/confidence/forecasts.hpp"
-#include "scenarios/confidence/measured.hpp"
 #include "sim/collectives/collective.hpp"
 #include "tests/about.hpp"
 #include "tests/measured/made_points.hpp"
@@ -32,7 +31,7 @@ TEST_CASE("points are forecast alike by one process and by several, in order") {
     CHECK(three[i].question.log2_parameters == one[i].question.log2_parameters);
     CHECK(three[i].question.shares == one[i].question.shares);
   }
-  CHECK(one[0].question.kind == scenarios::QuestionKind{"megatron", "a100", "one node", "half", "whole", "dense"});
+  CHECK(one[0].question.kind == scenarios::WorkloadKind{"megatron", "a100", "one node", "half", "whole", "dense"});
 }
 
 TEST_CASE("a point that cannot be run has a reason and is not dropped") {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "search/planners.hpp"

@@ -1,8 +1,6 @@
 #include "base/yaml/parse.hpp"
-#include "pcg/models/graph_file.hpp"
 #include "pcg/models/load.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "tests/fuzz/refused.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -8,9 +8,8 @@
 #include <fstream>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/models/builtins.hpp"
-#include "pcg/models/graph_file.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenarios/answer/run.hpp"
 #include "tests/imports/made_files.hpp"
 #include "tests/pcg/onnx_file.hpp"

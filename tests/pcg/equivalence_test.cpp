@@ -9,10 +9,9 @@
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
+#include "pcg/models/load.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
 #include "pcg/resizing/resize.hpp"
 

@@ -8,8 +8,8 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/models/load.hpp"
 
 namespace pcg {
 namespace {

@@ -5,8 +5,7 @@
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "pcg/models/builtins.hpp"
-#include "pcg/models/graph_file.hpp"
+#include "pcg/models/load.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 
 namespace pcg::models {

@@ -3,7 +3,7 @@
 
 #include "base/check.hpp"
 #include "pcg/graph/graph.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "tests/about.hpp"
 
 namespace pcg {

@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/models/huggingface.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/models/model_sections.hpp"
 
 namespace pcg::models {
 namespace {

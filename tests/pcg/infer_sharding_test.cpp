@@ -3,7 +3,6 @@
 #include <rapidcheck.h>
 
 #include "operator_zoo.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
 #include "pcg/sharding/iteration_space.hpp"
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"

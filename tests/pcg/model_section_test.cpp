@@ -5,9 +5,7 @@
 #include <fstream>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/models/graph_file.hpp"
 #include "pcg/models/load.hpp"
 
 namespace pcg::models {

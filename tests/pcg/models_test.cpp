@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "pcg/models/builtins.hpp"
-#include "pcg/models/families/shifted_windows.hpp"
+#include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
+#include "pcg/models/load.hpp"
 #include "tests/about.hpp"
 
 namespace pcg::models {

@@ -11,8 +11,7 @@
 #include "base/random.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
 

@@ -5,7 +5,6 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/sharding/iteration_space.hpp"
-#include "pcg/sharding/parallel_operator.hpp"
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 

@@ -4,9 +4,7 @@
 
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/dot.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace pcg {
 namespace {

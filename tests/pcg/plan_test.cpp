@@ -8,11 +8,10 @@
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
-#include "pcg/plan/plan_read.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 
 namespace pcg {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "pcg/operators/operator.hpp"
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/operators/weights.hpp"
 
 namespace pcg {
 namespace {

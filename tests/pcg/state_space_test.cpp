@@ -7,17 +7,12 @@
 
 #include "base/check.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/operators/head_dims.hpp"
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/operators/state_space_dims.hpp"
-#include "pcg/operators/weights.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
-#include "pcg/work/model_flops.hpp"
-#include "pcg/work/saved.hpp"
-#include "pcg/work/shard_operator.hpp"
+#include "pcg/work/work.hpp"
 #include "tests/about.hpp"
 
 namespace pcg {

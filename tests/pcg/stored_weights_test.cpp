@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 
 namespace {

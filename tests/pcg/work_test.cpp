@@ -6,13 +6,8 @@
 
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/operators/weights.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
-#include "pcg/work/model_flops.hpp"
-#include "pcg/work/saved.hpp"
-#include "pcg/work/shard_operator.hpp"
+#include "pcg/work/work.hpp"
 #include "tests/about.hpp"
 
 namespace pcg {

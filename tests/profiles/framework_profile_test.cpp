@@ -19,7 +19,7 @@ profiles::FrameworkProfile load_framework(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a profile ships for every framework, and says what its documentation says") {
-  for (std::size_t f = 0; f < pcg::framework_names().size(); ++f)
+  for (std::size_t f = 0; f < pcg::names<pcg::Framework>().size(); ++f)
     CHECK(profiles::framework_profile(static_cast<pcg::Framework>(f)).framework == static_cast<pcg::Framework>(f));
   const auto& megatron = profiles::framework_profile(pcg::Framework::megatron);
   CHECK(std::isinf(megatron.gradient_bucket.value()));

@@ -1,8 +1,7 @@
 // What calibration found, as text.
 #include <doctest/doctest.h>
 
-#include "reports/calibration/device.hpp"
-#include "reports/calibration/network.hpp"
+#include "reports/calibration/calibration.hpp"
 
 using fit::NetworkResidual;
 using measured::CollectiveMeasurement;

@@ -4,9 +4,8 @@
 #include <sstream>
 
 #include "made_result.hpp"
-#include "reports/json.hpp"
+#include "reports/answer.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/text_table.hpp"
 #include "tests/about.hpp"
 #include "tests/scenarios/capacity/made_cases.hpp"
 

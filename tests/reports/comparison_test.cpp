@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "made_result.hpp"
-#include "reports/json.hpp"
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
 
 namespace {
 

@@ -7,11 +7,10 @@
 
 #include "base/yaml/parse.hpp"
 #include "made_result.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
-#include "reports/json.hpp"
-#include "reports/show/plan.hpp"
-#include "reports/text_table.hpp"
+#include "reports/answer.hpp"
+#include "reports/show/show.hpp"
 
 namespace {
 

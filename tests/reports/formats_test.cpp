@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "made_result.hpp"
-#include "reports/chrome_trace.hpp"
-#include "reports/csv.hpp"
-#include "reports/json.hpp"
+#include "reports/answer.hpp"
 
 TEST_CASE("the JSON result, format 1") {
   auto r = test::made_result();

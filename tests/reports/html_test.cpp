@@ -4,11 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/yaml/parse.hpp"
-#include "reports/html/graph_data.hpp"
-#include "reports/html/memory_data.hpp"
+#include "reports/answer.hpp"
 #include "reports/html/page.hpp"
-#include "reports/html/timeline_data.hpp"
-#include "reports/json.hpp"
+#include "reports/html/page_data.hpp"
 #include "scenarios/answer/run.hpp"
 #include "tests/about.hpp"
 #include "tests/reports/made_result.hpp"

@@ -6,14 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/models/load.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/show/cluster.hpp"
-#include "reports/show/model.hpp"
-#include "reports/show/plan.hpp"
-#include "reports/show/plan_comparison.hpp"
-#include "reports/show/planners.hpp"
+#include "reports/show/show.hpp"
 #include "topology/load.hpp"
 
 TEST_CASE("a model: parameters are counted once, FLOPs per sample whatever the batch") {

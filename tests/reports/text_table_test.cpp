@@ -4,9 +4,8 @@
 #include <sstream>
 
 #include "made_result.hpp"
+#include "reports/answer.hpp"
 #include "reports/layout/table.hpp"
-#include "reports/notes_text.hpp"
-#include "reports/text_table.hpp"
 
 TEST_CASE("columns are as wide as their widest cell, whatever its letters and colours") {
   reports::Table t({{"name", reports::Align::left}, {"n", reports::Align::right}});

@@ -5,9 +5,8 @@
 #include <string>
 
 #include "made_result.hpp"
-#include "reports/text_table.hpp"
-#include "reports/what_if/sensitivities.hpp"
-#include "reports/what_if/sweeps.hpp"
+#include "reports/answer.hpp"
+#include "reports/what_if/what_if.hpp"
 
 namespace {
 

@@ -1,14 +1,13 @@
 // Why an iteration takes as long as it does, as text and as JSON.
-#include "reports/why.hpp"
+#include "reports/explanation.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "made_result.hpp"
-#include "reports/json.hpp"
-#include "reports/text_table.hpp"
-#include "scenarios/answer/run_codec.hpp"
+#include "reports/answer.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace {
 

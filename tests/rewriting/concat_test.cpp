@@ -9,8 +9,8 @@
 #include "base/random.hpp"
 #include "generated.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "generated.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "tests/about.hpp"
 #include "tests/oracles/operator_cut.hpp"

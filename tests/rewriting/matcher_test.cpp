@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/matching/matcher.hpp"

@@ -1,6 +1,6 @@
 #include "planted.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/sharding/sharding.hpp"
 
 #include <fmt/core.h>
 

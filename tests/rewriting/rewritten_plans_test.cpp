@@ -13,9 +13,8 @@
 #include "generated.hpp"
 #include "pcg/evaluator/equivalence.hpp"
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 

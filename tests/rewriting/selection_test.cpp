@@ -8,7 +8,7 @@
 #include <set>
 
 #include "pcg/evaluator/evaluator.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/language/text.hpp"

@@ -7,7 +7,6 @@
 
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/iteration_space.hpp"
-#include "pcg/sharding/parallel_operator.hpp"
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 #include "search/rules/language/term.hpp"

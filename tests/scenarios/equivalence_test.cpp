@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "pcg/models/builtins.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/models/load.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "search/planners/alpa/alpa.hpp"
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
@@ -65,7 +65,7 @@ int check_planners(const std::string& builtin, std::int64_t batch = 8) {
                                       {.tensor = 2, .recompute = pcg::Recompute::full}};
   for (const search::GridConfig& c : grids)
     check(fmt::format("megatron tensor {} pipeline {} context {} expert {} chunks {} {}", c.tensor, c.pipeline, c.context, c.expert,
-                      c.chunks, pcg::schedule_names()[static_cast<std::size_t>(c.schedule)]),
+                      c.chunks, pcg::name_of(c.schedule)),
           search::megatron_plan(q.problem(), c));
   return plans;
 }

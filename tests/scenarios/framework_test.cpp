@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "scenarios/answer/run.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("a plan under two names takes one time") {
   const std::string plans =
       "plans: [data-parallel, {megatron: {tensor: 1, micro_batch: 32}}, {fsdp: {stage: zero1}, name: f1}, {megatron: {zero: 1}, name: "
       "m1}]\n";
-  for (const std::string& name : pcg::framework_names()) {
+  for (const std::string& name : pcg::names<pcg::Framework>()) {
     const auto runs = runs_of(with_framework(name, plans));
     CHECK(time_of(runs[0]) == time_of(runs[1]));
     CHECK(time_of(runs[2]) == time_of(runs[3]));
@@ -104,7 +104,7 @@ TEST_CASE("a plan under two names takes one time") {
 }
 
 TEST_CASE("the search is no worse than plain data parallelism, however few candidates it simulates") {
-  for (const std::string& name : pcg::framework_names()) {
+  for (const std::string& name : pcg::names<pcg::Framework>()) {
     const auto runs = runs_of(with_framework(name, "plans: [data-parallel, megatron: {search: true, simulate_best: 1}]\n"));
     CHECK(time_of(runs[1]) <= time_of(runs[0]));
   }
@@ -224,7 +224,7 @@ TEST_CASE("any host time, given in any way, is the same forecast; a slower host 
   CHECK(rc::check([] {
     const int us = *rc::gen::inRange(1, 2000);
     const std::string key = *rc::gen::element<std::string>("forward_kernel", "backward_kernel", "collective", "micro_batch", "iteration");
-    const std::string name = *rc::gen::elementOf(pcg::framework_names());
+    const std::string name = *rc::gen::elementOf(pcg::names<pcg::Framework>());
     const auto time = [&](int t, bool dotted) {
       const std::string value = std::to_string(t) + " us";
       return time_of(

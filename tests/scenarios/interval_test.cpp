@@ -8,28 +8,27 @@
 
 #include "scenario_text.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/intervals/interval_file.hpp"
 #include "tests/about.hpp"
 
 namespace {
 
 using namespace scenarios;
 
-const QuestionKind kKind{"megatron", "a100", "several nodes", "half", "whole", "dense"};
-const QuestionKind kOther{"pytorch", "a100", "several nodes", "half", "sharded", "dense"};
+const WorkloadKind kKind{"megatron", "a100", "several nodes", "half", "whole", "dense"};
+const WorkloadKind kOther{"pytorch", "a100", "several nodes", "half", "sharded", "dense"};
 
 // Two groups of the same weight: one of the question's kind, one of another framework with sharded replicas, whose residuals are wider.
 IntervalModel model() {
   IntervalModel m;
   m.tail = 0.1;
-  m.similarity = {.other_framework = 0.1, .other_word = 0.5, .per_doubling = 0.5};
+  m.similarity = {.other_framework = 0.1, .other_feature = 0.5, .per_doubling = 0.5};
   m.growth.rate = {1, 2};
   m.groups.push_back({"near", kKind, 40, 30, 33, 1, {-0.1, 0, 0.1, 0.2}});
   m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}});
   return m;
 }
 
-Question question(double log2_parameters = 31) { return {kKind, log2_parameters, {0, 0}}; }
+Workload question(double log2_parameters = 31) { return {kKind, log2_parameters, {0, 0}}; }
 
 std::string problems_of(const std::string& text) {
   try {
@@ -69,9 +68,9 @@ TEST_CASE("the other group's own question gets its own, wider spread") {
 }
 
 TEST_CASE("waiting for the host and kernels without a table widen the spread") {
-  Question q = question();
-  q.shares = {0.5, 0.25};  // e^(1 x 0.5 + 2 x 0.25) = e
-  CHECK(spread_for(model(), q).high == test::about(0.2 * std::exp(1)));
+  Workload w = question();
+  w.shares = {0.5, 0.25};  // e^(1 x 0.5 + 2 x 0.25) = e
+  CHECK(spread_for(model(), w).high == test::about(0.2 * std::exp(1)));
 }
 
 TEST_CASE("the note says how many measured iterations are of the question's kind, or that none is") {
@@ -83,9 +82,9 @@ TEST_CASE("the note says how many measured iterations are of the question's kind
   CHECK(near.note.text ==
         "the interval rests on 40 measured iterations of this kind (megatron, a100, several nodes, half precision, whole replicas, dense "
         "layers), for 95 %, and on 12 of other kinds");
-  Question q = question();
-  q.kind.device = "h100";
-  const Interval first = interval_for(model(), q, base::Seconds(1));
+  Workload w = question();
+  w.kind.device = "h100";
+  const Interval first = interval_for(model(), w, base::Seconds(1));
   CHECK(first.note.kind == base::NoteKind::caution);
   CHECK(first.note.text ==
         "the interval rests on 52 measured iterations of other kinds, the more alike the more they count, because none is of this kind "
@@ -154,9 +153,9 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
   (void)shipped_intervals();
   const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
   const Run run = run_scenario(s, {}).runs[0];
-  const Question q = question_of(*run.made, *s.base().cluster, *run.simulation);
-  CHECK(q.kind == QuestionKind{"generic", "v100", "one node", "single", "sharded", "dense"});
+  const Workload w = workload_of(*run.made, *s.base().cluster, *run.simulation);
+  CHECK(w.kind == WorkloadKind{"generic", "v100", "one node", "single", "sharded", "dense"});
   // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528).
-  CHECK(q.log2_parameters == test::about(std::log2(406528)));
-  for (const double share : q.shares) CHECK((share >= 0 && share <= 1));
+  CHECK(w.log2_parameters == test::about(std::log2(406528)));
+  for (const double share : w.shares) CHECK((share >= 0 && share <= 1));
 }

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/answer/check.hpp"
-#include "scenarios/answer/run_codec.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run_notes.hpp"
 #include "tests/about.hpp"
 

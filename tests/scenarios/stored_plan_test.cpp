@@ -1,13 +1,12 @@
 // Plans of answers as values and as texts.
-#include "scenarios/answer/stored_plan.hpp"
+#include "scenarios/answer/result.hpp"
 
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
-#include "pcg/plan/plan_write.hpp"
+#include "pcg/plan/plan_text.hpp"
 #include "scenario_text.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/answer/run_codec.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What-ifs that are loaded where they are looked at.
-#include "scenarios/question/variant_list.hpp"
+#include "scenarios/question/variant.hpp"
 
 #include <doctest/doctest.h>
 

@@ -12,10 +12,8 @@
 #include <set>
 
 #include "scenario_text.hpp"
-#include "scenarios/answer/answer_store.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/answer/run_codec.hpp"
-#include "scenarios/answer/sensitivity.hpp"
 #include "scenarios/answer/work_list.hpp"
 #include "tests/about.hpp"
 

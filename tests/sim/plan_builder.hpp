@@ -6,7 +6,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "pcg/graph/graph.hpp"
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/plan/plan.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "pcg/plan/ranks.hpp"
+#include "pcg/plan/plan.hpp"
 #include "tests/about.hpp"
 
 using sim::Slot;

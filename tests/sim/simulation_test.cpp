@@ -1,8 +1,7 @@
 // Whole plans through lowering, folding and engine, against closed forms.
 #include "sim/simulation.hpp"
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
 #include "pcg/work/kernel.hpp"
+#include "pcg/work/work.hpp"
 #include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>
@@ -111,7 +110,7 @@ TEST_CASE("launches that block put the host's times on top of the kernels'") {
   const auto blocked = run();
   const double overhead = device().launch_overhead.value();
   const double launches = two_layers(4096, 1024).count * (50e-6 + overhead) + overhead;  // and the update's
-  CHECK(ahead.breakdown.idle.value() == test::about(50e-6 + overhead));            // the first kernel's
+  CHECK(ahead.breakdown.idle.value() == test::about(50e-6 + overhead));                  // the first kernel's
   CHECK(blocked.breakdown.idle.value() == test::about(launches));
   CHECK(blocked.iteration_time.value() == test::about(ahead.breakdown.compute.value() + launches));
   // The first all-reduce, of the last layer's gradient, could run beside the first layer's kernels.

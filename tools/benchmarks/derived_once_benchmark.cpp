@@ -4,7 +4,6 @@
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/parse.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/sharding/iteration_space.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"

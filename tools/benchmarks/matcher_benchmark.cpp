@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/models/builtins.hpp"
+#include "pcg/graph/pcg.hpp"
+#include "pcg/models/load.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/rewriting/apply.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/yaml/parse.hpp"
-#include "pcg/models/builtins.hpp"
 #include "pcg/models/load.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"

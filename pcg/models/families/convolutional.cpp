@@ -2,7 +2,7 @@
 // by a batch norm and, but where branches are added, a relu; none has a bias. As proxies (Unity's artifact) convolutions have biases and
 // their relu inside, and there are no norms.
 
-#include "pcg/models/families/convolutional.hpp"
+#include "pcg/models/families/model_config.hpp"
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 // Sizes are those of each model's config.json on the Hugging Face Hub, where it has one, else of its paper. Sequences are as long as in
 // pre-training, or in its first and longest stage; Mixtral's and GPT-OSS's are those that their training is measured with.
 
-#include "pcg/models/families/language_models.hpp"
+#include "pcg/models/families/model_config.hpp"
 
 namespace pcg::models {
 namespace {

@@ -4,8 +4,7 @@
 
 #include "base/check.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/operators/attention_dims.hpp"
-#include "pcg/operators/state_space_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace pcg::models {
 

@@ -2,14 +2,10 @@
 // GPT: Megatron-LM, arXiv 1909.08053, section 4; T5: Raffel et al., arXiv 1910.10683, section 3.1.2), and scores are stored where the
 // evaluation came before FlashAttention.
 
-#include "pcg/models/families/published.hpp"
-
 #include <fmt/core.h>
 
-#include "pcg/models/families/encoder_decoder.hpp"
-#include "pcg/models/families/language_models.hpp"
+#include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"
-#include "pcg/models/families/vision.hpp"
 
 namespace pcg::models {
 namespace {

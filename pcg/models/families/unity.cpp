@@ -1,7 +1,7 @@
 // Networks of Unity's evaluation (OSDI'22, section 7) with the sizes of its artifact, and the MLP of its Figure 1. Those whose benchmark
 // is a simplification of the architecture are called proxies.
 
-#include "pcg/models/families/unity.hpp"
+#include "pcg/models/families/model_config.hpp"
 
 #include <fmt/core.h>
 

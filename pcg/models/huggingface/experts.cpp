@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "pcg/models/huggingface/families.hpp"
-#include "pcg/models/huggingface/llama_like.hpp"
 
 namespace pcg::models {
 namespace {

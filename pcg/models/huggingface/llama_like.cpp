@@ -1,7 +1,5 @@
 // Llama and those who follow it.
 
-#include "pcg/models/huggingface/llama_like.hpp"
-
 #include <fmt/core.h>
 
 #include "pcg/models/families/layers.hpp"

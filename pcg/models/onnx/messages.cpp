@@ -1,4 +1,4 @@
-#include "pcg/models/onnx/messages.hpp"
+#include "pcg/models/onnx/model.hpp"
 
 #include <fmt/core.h>
 #include <onnx/onnx_pb.h>

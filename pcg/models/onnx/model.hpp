@@ -3,11 +3,14 @@
 // have names; nodes read and make values. Private to pcg/models.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "base/attempt.hpp"
 
 namespace pcg::models::onnx {
 
@@ -67,5 +70,10 @@ struct Model {
 
 // "/encoder/layer.0/MatMul (MatMul)": how messages call a node.
 [[nodiscard]] std::string called(const Node& node);
+
+// Reads any IR version whose messages parse: what later ones added is skipped where nothing here needs it. Weights may lie in files of
+// their own (external data): these are not opened. Refuses what is no such file, is damaged, or is larger than protobuf reads (2 GiB).
+// Cost: O(bytes).
+[[nodiscard]] base::Attempt<Model> read_messages(const std::filesystem::path& file);
 
 }  // namespace pcg::models::onnx

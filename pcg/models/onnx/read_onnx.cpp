@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "pcg/models/onnx/importer.hpp"
-#include "pcg/models/onnx/messages.hpp"
+#include "pcg/models/onnx/model.hpp"
 
 namespace pcg::models::onnx {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/fit/framework_constants.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <set>
 
@@ -31,7 +31,7 @@ std::vector<FrameworkConstant> framework_constants() {
   std::vector<FrameworkConstant> constants = host_times();
   std::set<std::string> seen;
   for (const std::string& device : profiles::device_names()) {
-    const std::string generation = device.substr(0, device.find('-'));
+    const std::string generation = profiles::generation_of(device);
     if (!seen.insert(generation).second) continue;
     constants.push_back({"attention." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention, generation});
     constants.push_back({"attention_gradient." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention_gradient, generation});

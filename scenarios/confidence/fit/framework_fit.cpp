@@ -12,7 +12,6 @@
 #include "base/processes/worker_pool.hpp"
 #include "scenarios/answer/run.hpp"
 #include "scenarios/answer/run_notes.hpp"
-#include "scenarios/confidence/fit/framework_constants.hpp"
 #include "sim/simulation.hpp"
 
 namespace confidence {
@@ -30,10 +29,6 @@ struct Prepared {
   std::string group;
 };
 
-[[noreturn]] void refuse(const base::Mark& mark, std::string message, std::string hint = {}) {
-  throw base::InputError(std::vector<base::Diagnostic>{{mark, "", std::move(message), std::move(hint)}});
-}
-
 Prepared prepare(const measured::Point& p, const std::filesystem::path& file) {
   base::Yaml document = measured::scenario_of(p);
   if (!file.empty()) {
@@ -46,7 +41,7 @@ Prepared prepare(const measured::Point& p, const std::filesystem::path& file) {
   }
   const scenarios::Scenario scenario = scenarios::load_scenario(document, {});
   scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
-  if (!run.made) refuse(p.mark, fmt::format("point {} cannot be planned: {}", p.id, scenarios::run_notes(run).front().text));
+  if (!run.made) base::refuse(p.mark, "", fmt::format("point {} cannot be planned: {}", p.id, scenarios::run_notes(run).front().text), "");
   return {*run.made, *scenario.base().cluster, scenario.base().framework.profile, p.measured.value().value(), p.group};
 }
 
@@ -166,7 +161,8 @@ std::vector<FrameworkConstant> chosen(const FrameworkFitConfig& config) {
   if (config.constants.empty()) return all;
   for (const std::string& name : config.constants) {
     const auto at = std::ranges::find(all, name, &FrameworkConstant::name);
-    if (at == all.end()) refuse({}, fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, names_of(all)));
+    if (at == all.end())
+      base::refuse("", fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, names_of(all)));
     result.push_back(*at);
   }
   return result;
@@ -178,8 +174,8 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
                            const FrameworkFitConfig& config) {
   const std::vector<FrameworkConstant> constants = chosen(config);
   if (points.size() < 10 * constants.size())
-    refuse({}, fmt::format("{} points for {} constants", points.size(), constants.size()),
-           "give 10 points per constant at least, or fit fewer");
+    base::refuse("", fmt::format("{} points for {} constants", points.size(), constants.size()),
+                 "give 10 points per constant at least, or fit fewer");
   std::vector<Prepared> prepared;
   for (const measured::Point& p : points) prepared.push_back(prepare(p, config.file));
   std::vector<std::size_t> all, halves[2];

@@ -4,13 +4,33 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "profiles/framework_profile.hpp"
 #include "profiles/measured/points.hpp"
 
 namespace confidence {
+
+// The constants of a framework profile that a fit may set: host times, and shares of a rate by GPU generation.
+using HostTime = base::Seconds profiles::HostCosts::*;
+using Shares = std::map<std::string, double> profiles::FrameworkProfile::*;
+
+struct FrameworkConstant {
+  std::string name;         // "host.forward_kernel", "attention.a100": its place in the profile's file
+  double start, low, high;  // seconds or shares: where a search begins if the profile has no value, and its bounds
+  std::variant<HostTime, Shares> field;
+  std::string generation;  // of a share
+};
+
+// Returns all constants. A generation is a device profile's name up to its first '-'.
+[[nodiscard]] std::vector<FrameworkConstant> framework_constants();
+// Returns seconds or a share; 0: the profile has none.
+[[nodiscard]] double value_of(const FrameworkConstant& c, const profiles::FrameworkProfile& f);
+// Returns `f` with another value. A share of 0 is one that the profile does not have.
+[[nodiscard]] profiles::FrameworkProfile with_value(profiles::FrameworkProfile f, const FrameworkConstant& c, double value);
 
 struct FrameworkFitConfig {
   std::filesystem::path file;          // of the start, where it is no profile that ships
@@ -48,5 +68,12 @@ struct FrameworkFit {
 // Cost: a simulation per point and evaluation, twice over (all, and once more for the two halves), and two per point and constant.
 [[nodiscard]] FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::vector<measured::Point>& points,
                                          const FrameworkFitConfig& config);
+
+// Returns a constant as a profile's file writes it: "74.5 us", "0.943".
+[[nodiscard]] std::string constant_text(const std::string& constant, double value);
+
+// Returns `text`, the file that the fit started from, with every constant that the points identify. A map in braces that gets one is
+// written out, a key a line. `command` is what is named as the origin. Throws: base::InputError when `framework` itself is in braces.
+[[nodiscard]] std::string with_fitted(std::string text, const FrameworkFit& fit, const std::string& command);
 
 }  // namespace confidence

@@ -1,4 +1,4 @@
-#include "scenarios/confidence/fit/framework_text.hpp"
+#include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 
 #include "base/yaml/parse.hpp"
 #include "profiles/fit/profile_text.hpp"
-#include "scenarios/confidence/fit/framework_constants.hpp"
 
 namespace confidence {
 namespace {

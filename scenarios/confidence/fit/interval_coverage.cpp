@@ -1,4 +1,4 @@
-#include "scenarios/confidence/fit/interval_coverage.hpp"
+#include "scenarios/confidence/fit/interval_fit.hpp"
 
 #include <cmath>
 #include <set>

@@ -12,8 +12,8 @@ namespace {
 
 using scenarios::IntervalGroup;
 using scenarios::IntervalModel;
-using scenarios::QuestionKind;
 using scenarios::Spread;
+using scenarios::WorkloadKind;
 
 constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
@@ -22,10 +22,10 @@ constexpr double kLeastGain = 0.02;  // less is chance
 // fifth or a twentieth of its weight, for each other word all, half or a fifth, for each doubling all or a tenth or a fifth less; an
 // iteration of waiting alone multiplies spreads by 1, 1.6, 2.7 or 4.5.
 using Steps = std::vector<double>;
-const Steps kOtherFramework = {1, 0.2, 0.05}, kOtherWord = {1, 0.5, 0.2}, kPerDoubling = {1, 0.9, 0.8}, kGrowth = {0, 0.5, 1, 1.5};
+const Steps kOtherFramework = {1, 0.2, 0.05}, kOtherFeature = {1, 0.5, 0.2}, kPerDoubling = {1, 0.9, 0.8}, kGrowth = {0, 0.5, 1, 1.5};
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
-using GroupKey = std::tuple<std::string, QuestionKind, std::string>;  // source, kind, family
+using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
 GroupKey key_of(const Residual& r) { return {r.source, r.question.kind, r.family}; }
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
@@ -183,7 +183,7 @@ void descend(IntervalModel& model, const ByGroup& groups, const std::vector<Case
     for (double& rate : model.growth.rate) improve(model, rate, kGrowth, least, scaled_anew);
     set_quantiles(model.groups, groups, model.growth);
     improve(model, model.similarity.other_framework, kOtherFramework, least, score);
-    improve(model, model.similarity.other_word, kOtherWord, least, score);
+    improve(model, model.similarity.other_feature, kOtherFeature, least, score);
     improve(model, model.similarity.per_doubling, kPerDoubling, least, score);
   }
 }
@@ -198,7 +198,7 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   IntervalModel model;
   model.level = level;
   model.tail = (1 - level) / 2;
-  model.similarity = {kOtherFramework[1], kOtherWord[1], kPerDoubling[1]};
+  model.similarity = {kOtherFramework[1], kOtherFeature[1], kPerDoubling[1]};
   model.growth.rate.fill(kGrowth[1]);
   if (residuals.size() < kLeastResiduals) return model;
   const ByGroup groups = by_group(residuals);

@@ -1,8 +1,11 @@
 #pragma once
 // Makes the interval model (scenarios/intervals/interval.hpp) from residuals: its few constants are those with which intervals made without
 // a group, a machine or a family of models have the least interval score. Coverage of what was left out:
-// scenarios/confidence/fit/interval_coverage.
+// unseen_coverage().
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +16,7 @@ namespace confidence {
 
 // How far one forecast was off.
 struct Residual {
-  scenarios::Question question;
+  scenarios::Workload question;
   std::string source;    // the group of measurements that the point belongs to
   std::string family;    // of its model: scenarios/confidence/iteration_facts.hpp
   double log_ratio = 0;  // ln(measured / predicted)
@@ -37,5 +40,24 @@ inline constexpr std::size_t kLeastResiduals = 20;
 //   sources.
 // Deterministic. Cost: O(sources x groups) per step of the descent; 0.2 s for 50 sources.
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
+
+// Interval models held against residuals that they were made without.
+// Of intervals for points that the whole fit, its constants too, had not seen: means over sources of the means over their points.
+struct UnseenFigures {
+  double coverage = 0;  // share inside
+  double width = 0;     // (high - low) / predicted
+  double score = 0;     // interval_score
+  std::map<std::string, double> coverage_by_source;
+};
+
+// nullopt: too few residuals remain, or there is nothing else to make intervals from.
+struct UnseenCoverage {
+  std::optional<UnseenFigures> half;     // split-half: a random half of every source fits, the other is tested; mean of 5 splits
+  std::optional<UnseenFigures> source;   // leave-one-group-out: all other sources fit
+  std::optional<UnseenFigures> machine;  // all other GPU generations fit
+  std::optional<UnseenFigures> family;   // all other families of models fit
+};
+// Cost: a fit per source, machine and family.
+[[nodiscard]] UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level = 0.9);
 
 }  // namespace confidence

@@ -12,7 +12,7 @@ namespace {
 using pcg::ScheduleKind;
 
 Option dispatch_option() {
-  return {"dispatch", Choice{.words = pcg::dispatch_names(), .by_default = static_cast<std::size_t>(pcg::Dispatch::nccl)},
+  return {"dispatch", Choice{.words = pcg::names<pcg::Dispatch>(), .by_default = static_cast<std::size_t>(pcg::Dispatch::nccl)},
           "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
           "network and from there one for each rank, `allgather` all tokens to all ranks that share experts out"};
 }
@@ -34,7 +34,7 @@ std::vector<Option> options() {
                         "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
           dispatch_option(),
           micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
-          {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
+          {"schedule", Choice{.words = pcg::names<pcg::ScheduleKind>(), .by_default = static_cast<std::size_t>(c.schedule)},
            "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
           degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
           degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
@@ -110,7 +110,7 @@ std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
   if (c.expert == 1)
     return OptionProblem{"overlap", "experts overlaps the exchanges of tokens among ranks that share the experts out, and there are none",
                          "write e.g. expert: 2, or leave experts out"};
-  const std::string& name = pcg::schedule_names()[static_cast<std::size_t>(c.schedule)];
+  const std::string& name = pcg::name_of(c.schedule);
   if (c.schedule == ScheduleKind::gpipe || c.schedule == ScheduleKind::breadth_first)
     return OptionProblem{"overlap",
                          fmt::format("experts merges forward passes with backward passes, and {} runs all forward passes first", name),
@@ -124,8 +124,7 @@ std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
 std::optional<OptionProblem> wrong_dispatch(const GridConfig& c) {
   if (c.dispatch == pcg::Dispatch::nccl || c.expert > 1) return std::nullopt;
   return OptionProblem{"dispatch",
-                       fmt::format("{} brings tokens to experts that ranks share out, and there are none",
-                                   pcg::dispatch_names()[static_cast<std::size_t>(c.dispatch)]),
+                       fmt::format("{} brings tokens to experts that ranks share out, and there are none", pcg::name_of(c.dispatch)),
                        "write e.g. expert: 8, or leave dispatch out"};
 }
 
@@ -133,7 +132,7 @@ std::optional<OptionProblem> wrong_schedule(const GridConfig& c) {
   const bool chunked =
       c.schedule == ScheduleKind::interleaved || c.schedule == ScheduleKind::flexible || c.schedule == ScheduleKind::breadth_first;
   if (c.chunks > 1 && !chunked)
-    return OptionProblem{"chunks", fmt::format("{} has one chunk per device", pcg::schedule_names()[static_cast<std::size_t>(c.schedule)]),
+    return OptionProblem{"chunks", fmt::format("{} has one chunk per device", pcg::name_of(c.schedule)),
                          "write schedule: interleaved, flexible or breadth-first"};
   if (c.micro_batch_group > 0 && c.schedule != ScheduleKind::flexible)
     return OptionProblem{"micro_batch_group", "only the flexible schedule has groups of any size", "write schedule: flexible"};

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace search {
 namespace {

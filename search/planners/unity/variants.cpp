@@ -6,8 +6,7 @@
 #include <queue>
 #include <set>
 
-#include "pcg/graph/parallelize.hpp"
-#include "pcg/graph/serial.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "pcg/graph/stored_weights.hpp"
 #include "search/rules/rewriting/apply.hpp"
 

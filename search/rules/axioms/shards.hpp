@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "pcg/sharding/parallel_operator.hpp"
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 #include "search/rules/axioms/small_terms.hpp"

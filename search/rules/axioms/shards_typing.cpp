@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/sharding/sharding.hpp"
 
 namespace rules {
 namespace {

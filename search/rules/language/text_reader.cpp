@@ -25,7 +25,7 @@ void add(Numbers& n, std::int64_t times, const Numbers& more) {
 void TextReader::fail_at(std::size_t at, const std::string& message, std::string hint) const {
   auto source = std::make_shared<base::Source>(base::Source{"<term>", std::string(text_)});
   const base::Mark mark{std::move(source), 1, static_cast<int>(at) + 1};
-  throw base::InputError({{mark, "", message, std::move(hint)}});
+  base::refuse(mark, "", message, std::move(hint));
 }
 
 bool TextReader::take(std::string_view what) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pcg/operators/attention_dims.hpp"
+#include "pcg/operators/head_dims.hpp"
 
 namespace rules {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/sharding/infer_sharding.hpp"
+#include "pcg/sharding/sharding.hpp"
 #include "search/rules/matching/pattern.hpp"
 
 namespace rules {

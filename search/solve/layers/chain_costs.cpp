@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "search/solve/operators/strategy_plan.hpp"
 #include "sim/dataflow/flow_graph.hpp"
-#include "sim/memory/saved_by_block.hpp"
 #include "sim/memory/model_states.hpp"
+#include "sim/memory/saved_by_block.hpp"
 
 namespace search {
 namespace {
@@ -112,7 +112,7 @@ const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices
     for (std::size_t word = 0; word < at->second.size(); ++word) {
       plan.recompute = static_cast<pcg::Recompute>(word);
       const sim::SavedByBlock by_block = sim::saved_by_block(plan, flow, problem_.oracle.framework(plan.training), flow.stage_nodes[0],
-                                                           static_cast<std::size_t>(problem_.cluster.device_count()));
+                                                             static_cast<std::size_t>(problem_.cluster.device_count()));
       std::vector<double>& kept = at->second[word].back();
       for (const auto& [block, bytes] : by_block.saved)
         kept[static_cast<std::size_t>(model_.split.of_block[static_cast<std::size_t>(block)])] += std::ranges::max(bytes);

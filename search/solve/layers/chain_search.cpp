@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "pcg/work/saved.hpp"
+#include "pcg/work/work.hpp"
 #include "search/problem/limit_options.hpp"
 #include "search/solve/layers/layered_plan.hpp"
 

@@ -35,7 +35,7 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
     for (std::size_t s = 0; s < begins.size(); ++s)
       layers.push_back((s + 1 < begins.size() ? begins[s + 1] : of_layers.size()) - begins[s]);
     text = fmt::format("{} stages of {} GPU{} with {} layers, {}, {}", plan.stages, devices, devices == 1 ? "" : "s",
-                       fmt::join(layers, " + "), text, pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
+                       fmt::join(layers, " + "), text, pcg::name_of(plan.schedule));
   }
   if (plan.recompute == pcg::Recompute::selective) text += ", recompute selective";
   if (plan.zero > 0) text += fmt::format(", zero {}", plan.zero);

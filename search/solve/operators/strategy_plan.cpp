@@ -1,6 +1,6 @@
 #include "search/solve/operators/strategy_plan.hpp"
 
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 
 namespace search {
 

@@ -360,10 +360,9 @@ class Pipelines {
       const bool is_even = std::ranges::count(sizes, sizes[0]) == plan.stages;
       text = fmt::format("{} stages of {} GPU{}, {}, {}", plan.stages,
                          is_even ? fmt::format("{}", sizes[0]) : fmt::format("{}", fmt::join(sizes, " + ")),
-                         is_even && sizes[0] == 1 ? "" : "s", text, pcg::schedule_names()[static_cast<std::size_t>(plan.schedule)]);
+                         is_even && sizes[0] == 1 ? "" : "s", text, pcg::name_of(plan.schedule));
     }
-    if (plan.recompute != pcg::Recompute::none)
-      text += fmt::format(", recompute {}", pcg::recompute_names()[static_cast<std::size_t>(plan.recompute)]);
+    if (plan.recompute != pcg::Recompute::none) text += fmt::format(", recompute {}", pcg::name_of(plan.recompute));
     if (plan.zero > 0) text += fmt::format(", zero {}", plan.zero);
     return fmt::format("{}; {}", text, summary_of_cuts(plan));
   }

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "pcg/work/model_flops.hpp"
+#include "pcg/work/work.hpp"
 #include "search/solve/operators/operator_catalog.hpp"
 #include "search/solve/stages/layer_clusters.hpp"
 

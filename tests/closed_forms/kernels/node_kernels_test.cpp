@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include "pcg/work/forward_kernels.hpp"
-#include "pcg/work/gradient_kernels.hpp"
+#include "pcg/work/work.hpp"
 #include "tests/about.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/kernels/orthogonalisation.hpp"
 #include "tests/about.hpp"
 #include "tests/closed_forms/planning.hpp"
 

@@ -13,7 +13,7 @@
 #include "base/diagnostics.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
-#include "pcg/models/graph_file.hpp"
+#include "pcg/models/load.hpp"
 #include "pcg/operators/operator.hpp"
 #include "profiles/measured/measurements.hpp"
 #include "profiles/measured/points.hpp"

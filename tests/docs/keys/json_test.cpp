@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "base/yaml/parse.hpp"
-#include "reports/csv.hpp"
-#include "reports/json.hpp"
+#include "reports/answer.hpp"
 #include "scenarios/answer/run.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "tests/docs/file_text.hpp"

@@ -1,4 +1,4 @@
-#include "scenarios/capacity/choices.hpp"
+#include "scenarios/capacity/result.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "scenarios/capacity/frontier.hpp"
+#include "scenarios/capacity/entries.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

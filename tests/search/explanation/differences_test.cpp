@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "pcg/graph/parallelize.hpp"
+#include "pcg/graph/pcg.hpp"
 #include "search/planners/unity/unity.hpp"
 #include "tests/search/problem.hpp"
 

@@ -1,0 +1,72 @@
+#include "cli/commands/command.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+namespace {
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
+  return names;
+}
+
+std::vector<std::string> long_names_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options())
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// "--json=x" is --json; "-hx" is -h with more after it.
+const CLI::Option* option_of(const CLI::App& app, std::string_view word) {
+  const bool is_long = word.starts_with("--");
+  const std::string name(is_long ? word.substr(2, word.find('=') - 2) : word.substr(1, 1));
+  for (const CLI::Option* o : app.get_options())
+    if (std::ranges::count(is_long ? o->get_lnames() : o->get_snames(), name) > 0) return o;
+  return nullptr;
+}
+
+// Words after an option that are its values, whatever they look like.
+std::size_t values_after(const CLI::Option& o, std::string_view word) {
+  return word.find('=') == std::string_view::npos ? static_cast<std::size_t>(std::max(0, o.get_items_expected_min())) : 0;
+}
+
+}  // namespace
+
+std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* const> words) {
+  const CLI::App* at = &app;
+  std::string path = app.get_name();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i];
+    if (word == "--") break;                     // after it are no options and no commands
+    if (word.starts_with('-') && word != "-") {  // "-" alone is a file: standard output
+      const CLI::Option* option = option_of(*at, word);
+      if (!option) {
+        const std::string name = word.substr(0, word.find('='));
+        return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), base::suggest(name, long_names_of(*at))};
+      }
+      i += values_after(*option, word);
+    } else if (const std::vector<std::string> commands = commands_of(*at); !commands.empty()) {
+      if (std::ranges::find(commands, word) == commands.end())
+        return base::Diagnostic{{}, path, fmt::format("there is no command \"{}\"", word), base::suggest(word, commands)};
+      at = at->get_subcommand(word);
+      path += " " + word;
+    }
+  }
+  if (const std::vector<std::string> commands = commands_of(*at); !commands.empty())
+    return base::Diagnostic{{}, path, "a command is missing", base::suggest("", commands)};
+  return std::nullopt;
+}
+
+void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help) {
+  command.add_flag_callback(
+      "--quiet", [&verbosity] { verbosity = base::Verbosity::quiet; }, help);
+}
+
+}  // namespace cli

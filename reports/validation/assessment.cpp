@@ -1,0 +1,218 @@
+#include "reports/validation/assessment.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/diagnostics.hpp"
+#include "reports/layout/table.hpp"
+
+namespace reports {
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr confidence::Subject kSubjects[] = {confidence::Subject::iteration, confidence::Subject::memory, confidence::Subject::kernel,
+                                             confidence::Subject::collective};
+constexpr const char* kNothing = "-";
+
+const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
+                      "inside", "unseen half", "unseen group", "width",  "peak memory", "reserved"};
+
+std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
+
+// A rank correlation needs two points, the other figures one.
+Row cells_of(const confidence::GroupAssessment& g) {
+  const bool any = g.time.n > 0;
+  Row row{g.name, g.failed > 0 ? fmt::format("{} ({} failed)", g.points, g.failed) : std::to_string(g.points)};
+  row.push_back(any ? percent(g.time.mean) : kNothing);
+  row.push_back(any ? percent(g.time.median) : kNothing);
+  row.push_back(any ? signed_percent(g.time.bias) : kNothing);
+  row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : kNothing);
+  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(rounded_percent(share));
+  row.push_back(g.peak ? percent(g.peak->mean) : kNothing);
+  row.push_back(g.reserved ? percent(g.reserved->mean) : kNothing);
+  return row;
+}
+
+void drop_column(FigureTable& t, std::size_t c) {
+  const auto at = static_cast<std::ptrdiff_t>(c);
+  t.columns.erase(t.columns.begin() + at);
+  for (Row& r : t.rows) r.erase(r.begin() + at);
+}
+
+FigureTable table_of(const confidence::Assessment& a, confidence::Subject subject) {
+  FigureTable t{subject, kColumns, {}};
+  for (const confidence::GroupAssessment& g : a.groups)
+    if (g.subject == subject) t.rows.push_back(cells_of(g));
+  // Backwards, since a dropped column moves those behind it. The first column, the names, always stays.
+  for (std::size_t c = t.columns.size(); c-- > 1;)
+    if (std::ranges::all_of(t.rows, [&](const Row& r) { return r[c] == kNothing; })) drop_column(t, c);
+  return t;
+}
+
+}  // namespace
+
+std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
+  std::vector<FigureTable> tables;
+  for (const confidence::Subject s : kSubjects)
+    if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
+  return tables;
+}
+
+FigureTable comparison_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::iteration,
+                {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
+                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter"},
+                {}};
+  const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
+  const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
+  for (const confidence::GroupAssessment& g : a.groups) {
+    if (!g.formula.group && !g.formula.machine && !g.formula.family) continue;
+    const confidence::Choices c = g.choices.value_or(confidence::Choices{});
+    const bool chooses = c.questions > 0;
+    t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
+                      error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
+                      tau(c.tau_apart), tau(c.tau_of_truth), chooses ? percent(c.regret) : kNothing,
+                      g.repeats ? percent(g.repeats->scatter) : kNothing});
+  }
+  return t;
+}
+
+std::string comparison_sentence(const confidence::Assessment& a) {
+  std::size_t closer = 0;
+  std::vector<double> forecasts, formulas;
+  for (const confidence::GroupAssessment& g : a.groups) {
+    if (!g.formula.group || g.time.n == 0) continue;
+    closer += g.time.mean < *g.formula.group;
+    forecasts.push_back(g.time.mean);
+    formulas.push_back(*g.formula.group);
+  }
+  if (forecasts.empty()) return {};
+  return fmt::format(
+      "Forecasts are closer than the formula in {} of {} groups; the median over groups of their mean errors is {}, the formula's {}.",
+      closer, forecasts.size(), percent(confidence::median(forecasts)), percent(confidence::median(formulas)));
+}
+
+FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
+  FigureTable t{confidence::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
+  const auto add = [&](const char* name, const std::optional<confidence::UnseenFigures>& f) {
+    if (f) t.rows.push_back({name, percent(f->coverage), rounded_percent(f->width), fmt::format("{:.3f}", f->score)});
+  };
+  add("half of each group", unseen.half);
+  add("the group", unseen.source);
+  add("the machine", unseen.machine);
+  add("the family of models", unseen.family);
+  return t;
+}
+
+std::optional<confidence::Pair> memory_of(const confidence::Item& i) {
+  if (i.subject != confidence::Subject::memory) return std::nullopt;
+  return i.peak_bytes ? i.peak_bytes : i.reserved_bytes;
+}
+
+std::string error_of(const confidence::Item& i) {
+  const auto memory = memory_of(i);
+  return signed_percent((memory ? memory->predicted / memory->measured : i.predicted / i.measured) - 1);
+}
+
+std::string plural_of(confidence::Subject s) { return std::string(confidence::to_text(s)) + (s == confidence::Subject::memory ? "" : "s"); }
+
+std::string heading_of(confidence::Subject s) {
+  std::string heading = plural_of(s);
+  heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
+  return heading;
+}
+
+namespace {
+
+std::string aligned(const FigureTable& figures) {
+  std::vector<Table::Column> columns;
+  for (const std::string& title : figures.columns) columns.push_back({title, columns.empty() ? Align::left : Align::right});
+  Table table(std::move(columns));
+  for (const auto& row : figures.rows) table.row(row);
+  return table.text();
+}
+
+std::string one_case(const confidence::Item& i) {
+  if (!i.failure.empty()) return fmt::format("{} ({}): no forecast: {}", i.id, i.where, i.failure);
+  const auto memory = memory_of(i);
+  return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where,
+                     memory ? base::to_text(base::Bytes(memory->measured)) : base::to_text(i.measured),
+                     memory ? base::to_text(base::Bytes(memory->predicted)) : base::to_text(i.predicted), error_of(i));
+}
+
+// The worst cases of a group are its failed points first: how many are left is said, so that none is lost from sight.
+std::string worst_cases(const confidence::Assessment& a, const confidence::GroupAssessment& g) {
+  std::string text = fmt::format("  {}\n", g.name);
+  for (const std::size_t i : g.worst) text += fmt::format("    {}\n", one_case(a.items[i]));
+  if (g.failed > g.worst.size()) text += fmt::format("    ... and {} more without a forecast (see --json)\n", g.failed - g.worst.size());
+  if (g.out_of_memory > 0) text += fmt::format("    {} that ran are said not to fit\n", g.out_of_memory);
+  return text;
+}
+
+}  // namespace
+
+std::string text_report(const confidence::Assessment& a) {
+  std::string text;
+  for (const FigureTable& t : figure_tables(a))
+    text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
+  if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
+    text += "\nintervals of points that did not make them\n" + aligned(t);
+  text += "\nWorst cases\n";
+  for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
+  for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
+  return text;
+}
+
+namespace {
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += "| " + cell + " ";
+  return line + "|\n";
+}
+
+// The names of groups stand left, figures right.
+std::string rule_of(std::size_t columns) {
+  std::string line = "|---";
+  for (std::size_t c = 1; c < columns; ++c) line += "|---:";
+  return line + "|\n";
+}
+
+}  // namespace
+
+std::string markdown_tables(const confidence::Assessment& a) {
+  std::string text;
+  const auto add = [&](const std::string& heading, const FigureTable& t) {
+    text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
+    for (const auto& row : t.rows) text += line_of(row);
+  };
+  if (const FigureTable t = comparison_table(a); !t.rows.empty()) {
+    add("Iterations, beside a closed formula", t);
+    text += "\n" + comparison_sentence(a) + "\n";
+  }
+  for (const FigureTable& t : figure_tables(a)) add(heading_of(t.subject), t);
+  if (!a.unseen) return text;
+  if (const FigureTable t = unseen_table(*a.unseen); !t.rows.empty()) add("Intervals of points that did not make them", t);
+  return text;
+}
+
+// Markers that come twice, or in the other order, would make it a guess what to replace.
+std::string with_tables(const std::string& document, const std::string& tables, const std::string& name) {
+  const std::string begin = "<!-- accuracy: begin -->\n", end = "<!-- accuracy: end -->";
+  const std::size_t from = document.find(begin), to = document.find(end);
+  const bool once = from != std::string::npos && to != std::string::npos && from < to &&
+                    document.find(begin, from + 1) == std::string::npos && document.find(end, to + 1) == std::string::npos;
+  if (!once)
+    throw base::InputError(
+        std::vector<base::Diagnostic>{{{},
+                                       name,
+                                       "has no place for the tables",
+                                       "write the lines <!-- accuracy: begin --> and <!-- accuracy: end --> into it, once each"}});
+  return document.substr(0, from + begin.size()) + tables + document.substr(to);
+}
+
+}  // namespace reports

@@ -1,0 +1,199 @@
+#include "reports/what_if/what_if.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <ranges>
+#include <vector>
+
+#include "reports/layout/table.hpp"
+#include "reports/layout/time_unit.hpp"
+
+namespace reports {
+namespace {
+
+using scenarios::Run;
+
+// More rows than two screens hold hide what stands above them.
+constexpr std::size_t kMostPoints = 60;
+
+// A point with one plan: the base's, and one that was made anew.
+struct SweptPoint {
+  const Run *same = nullptr, *anew = nullptr;
+  [[nodiscard]] const Run& any() const { return anew != nullptr ? *anew : *same; }
+};
+
+struct PlanSweep {
+  const Run* base = nullptr;
+  std::vector<SweptPoint> points;
+};
+
+using Sweeps = std::vector<std::pair<std::pair<std::string, std::string>, PlanSweep>>;  // by sweep and plan, in order
+
+Sweeps sweeps_of(const scenarios::ScenarioResult& result) {
+  Sweeps all;
+  for (const Run& r : result.runs) {
+    if (r.sweep.empty()) continue;
+    const std::pair key(r.sweep, r.plan);
+    auto at = std::ranges::find(all, key, &Sweeps::value_type::first);
+    if (at == all.end()) at = all.insert(at, {key, {}});
+    PlanSweep& sweep = at->second;
+    if (sweep.points.empty() || sweep.points.back().any().variant != r.variant) sweep.points.emplace_back();
+    (r.replanned ? sweep.points.back().anew : sweep.points.back().same) = &r;
+  }
+  for (auto& [key, sweep] : all)
+    for (const Run& r : result.runs)
+      if (r.is_of_base() && r.plan == key.second && r.simulation) sweep.base = &r;
+  std::ranges::stable_sort(all, {},
+                           [&](const auto& s) { return std::ranges::find(result.runs, s.first.first, &Run::sweep) - result.runs.begin(); });
+  return all;
+}
+
+// The keys whose values differ from point to point, as positions among the settings.
+std::vector<std::size_t> varied(const PlanSweep& sweep) {
+  std::vector<std::size_t> keys;
+  const auto& first = sweep.points.front().any().settings;
+  for (std::size_t k = 0; k < first.size(); ++k)
+    if (std::ranges::any_of(sweep.points, [&](const SweptPoint& p) { return p.any().settings[k].second != first[k].second; }))
+      keys.push_back(k);
+  if (keys.empty() && !first.empty()) keys.push_back(first.size() - 1);
+  return keys;
+}
+
+// "infiniband.bandwidth" of "cluster.links.infiniband.bandwidth": the last two words tell keys apart.
+std::string short_path(const std::string& path) {
+  std::size_t at = path.rfind('.');
+  if (at != std::string::npos && at > 0) at = path.rfind('.', at - 1);
+  const std::string end = at == std::string::npos ? path : path.substr(at + 1);
+  return end.starts_with("cluster.") || end.starts_with("training.") ? end.substr(end.find('.') + 1) : end;
+}
+
+std::string time_text(const Run* r, const TimeUnit& unit) {
+  if (r == nullptr) return "-";
+  if (!r->simulation) return std::string(scenarios::to_text(r->status));
+  return unit.text(r->simulation->iteration_time) + (r->status == scenarios::Status::ok ? "" : "!");
+}
+
+// Throughput of the better of the two answers over the base's.
+std::string against(const Run* base, const SweptPoint& p) {
+  const Run& r = p.any();
+  if (base == nullptr || !r.simulation || base->samples_per_s <= 0 || r.status != scenarios::Status::ok) return "-";
+  const bool tokens = r.tokens_per_s > 0 && base->tokens_per_s > 0;
+  return fmt::format("{:.2f}x", tokens ? r.tokens_per_s / base->tokens_per_s : r.samples_per_s / base->samples_per_s);
+}
+
+std::string plan_text(const Run* base, const Run& r) {
+  if (!r.simulation) return "";
+  return base != nullptr && have_same_plan(*base, r) ? "the base's" : r.plan_summary;
+}
+
+std::string sweep_text(const std::string& name, const std::string& plan, const PlanSweep& sweep, std::size_t width) {
+  std::vector<base::Seconds> times;
+  bool does_not_fit = false, has_same = false, has_anew = false;
+  for (const SweptPoint& p : sweep.points)
+    for (const Run* r : {p.same, p.anew}) {
+      if (r == nullptr) continue;
+      (r == p.same ? has_same : has_anew) = true;
+      if (r->simulation) times.push_back(r->simulation->iteration_time);
+      does_not_fit = does_not_fit || (r->simulation && r->status != scenarios::Status::ok);
+    }
+  const TimeUnit unit = unit_of(times);
+  const std::vector<std::size_t> keys = varied(sweep);
+  std::vector<Table::Column> columns;
+  for (const std::size_t k : keys) columns.push_back({short_path(sweep.points.front().any().settings[k].first), Align::right});
+  columns.push_back({"GPUs", Align::right});
+  if (has_same) columns.push_back({"same plan", Align::right, unit.name});
+  if (has_anew) columns.push_back({"re-planned", Align::right, unit.name});
+  columns.insert(columns.end(), {{"vs base", Align::right}, {"plan", Align::left}});
+  Table table(std::move(columns));
+  for (const SweptPoint& p : sweep.points | std::views::take(kMostPoints)) {
+    std::vector<std::string> row;
+    for (const std::size_t k : keys) row.push_back(p.any().settings[k].second);
+    row.push_back(fmt::format("{}", p.any().gpus));
+    if (has_same) row.push_back(time_text(p.same, unit));
+    if (has_anew) row.push_back(time_text(p.anew, unit));
+    row.insert(row.end(), {against(sweep.base, p), plan_text(sweep.base, p.any())});
+    table.row(std::move(row));
+  }
+  std::string text = fmt::format("\n{}, {}\n", name, plan) + table.text(2, width);
+  std::string end;
+  if (does_not_fit) end += "!: does not fit into memory. ";
+  if (sweep.points.size() > kMostPoints)
+    end += fmt::format("{} more points are in the JSON, the CSV and the report.", sweep.points.size() - kMostPoints);
+  return end.empty() ? text : text + hanging(end, width);
+}
+
+}  // namespace
+
+std::string sweeps_text(const scenarios::ScenarioResult& result, std::size_t width) {
+  std::string text;
+  for (const auto& [key, sweep] : sweeps_of(result)) text += sweep_text(key.first, key.second, sweep, width);
+  return text;
+}
+
+namespace {
+
+using scenarios::Sensitivity;
+
+// Of the time: what changes it by less is not worth a row.
+constexpr double kLeastChange = 1e-3;
+
+double gain_of(const Sensitivity& s) { return s.improved && s.time > base::Seconds() ? 1 - *s.improved / s.time : 0; }
+
+bool matters(const Sensitivity& s) { return std::abs(s.elasticity) >= kLeastChange || std::abs(gain_of(s)) >= kLeastChange; }
+
+std::string bare_path(const std::string& path) { return path.starts_with("cluster.") ? path.substr(path.find('.') + 1) : path; }
+
+std::string gain_text(const Sensitivity& s) {
+  if (!s.improved) return "-";
+  const double gain = gain_of(s);
+  return fmt::format("{:.1f} % {}", 100 * std::abs(gain), gain >= 0 ? "less" : "more");
+}
+
+std::string plan_sensitivity(const std::vector<Sensitivity>& all, std::size_t width) {
+  std::vector<base::Seconds> times;
+  std::vector<std::string> idle;
+  for (const Sensitivity& s : all) {
+    if (s.improved) times.push_back(*s.improved);
+    if (!matters(s)) idle.push_back(bare_path(s.parameter));
+  }
+  const TimeUnit unit = unit_of(times);
+  Table table({{"part of the cluster", Align::left},
+               {"elasticity", Align::right},
+               {"twice as good", Align::right, unit.name},
+               {"time", Align::right}});
+  std::vector<const Sensitivity*> rows;
+  for (const Sensitivity& s : all)
+    if (matters(s)) rows.push_back(&s);
+  std::ranges::stable_sort(rows, std::ranges::greater(), [](const Sensitivity* s) { return gain_of(*s); });
+  for (const Sensitivity* s : rows)
+    table.row({bare_path(s->parameter), s->replanned ? "re-planned" : fmt::format("{:+.3f}", s->elasticity),
+               s->improved ? unit.text(*s->improved) : "-", gain_text(*s)});
+  std::string text =
+      fmt::format("\nwhat would help most: {}, {}\n", all.front().plan, base::to_text(all.front().time)) + table.text(2, width);
+  if (!idle.empty()) text += hanging(fmt::format("nothing is won by {}", fmt::join(idle, ", ")), width);
+  return text;
+}
+
+}  // namespace
+
+std::string sensitivities_text(const scenarios::ScenarioResult& result, std::size_t width) {
+  std::string text;
+  std::vector<Sensitivity> of_plan;
+  for (const Sensitivity& s : result.sensitivity) {
+    if (!of_plan.empty() && of_plan.front().plan != s.plan) {
+      text += plan_sensitivity(of_plan, width);
+      of_plan.clear();
+    }
+    of_plan.push_back(s);
+  }
+  if (!of_plan.empty()) text += plan_sensitivity(of_plan, width);
+  if (text.empty()) return text;
+  return text + hanging("elasticity: 1 % more of the part changes the time by so many percent, with the same plan", width);
+}
+
+}  // namespace reports

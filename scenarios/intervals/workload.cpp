@@ -1,0 +1,74 @@
+#include "scenarios/intervals/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <variant>
+
+#include "profiles/device_profile.hpp"
+
+namespace scenarios {
+namespace {
+
+std::string device_generation(const topology::Cluster& cluster, int gpus) {
+  std::set<std::string> generations;
+  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus)))
+    generations.insert(profiles::generation_of(d.type));
+  return generations.size() == 1 ? *generations.begin() : "mixed";
+}
+
+std::string fabric_of(const topology::Cluster& cluster, int gpus) {
+  if (gpus == 1) return "one GPU";
+  return cluster.devices()[static_cast<std::size_t>(gpus) - 1].domain == cluster.devices()[0].domain ? "one node" : "several nodes";
+}
+
+std::string precision_family(pcg::Precision p) {
+  switch (p) {
+    case pcg::Precision::fp32:
+    case pcg::Precision::tf32: return "single";
+    case pcg::Precision::fp16:
+    case pcg::Precision::bf16: return "half";
+    case pcg::Precision::fp8:
+    case pcg::Precision::mxfp8:
+    case pcg::Precision::nvfp4: return std::string(pcg::to_text(p));
+  }
+  return "";
+}
+
+bool has_experts(const pcg::Pcg& pcg) {
+  return std::ranges::any_of(pcg.nodes(), [](const pcg::PcgNode& n) {
+    return n.operation() != nullptr && std::holds_alternative<pcg::MoeDispatch>(*n.operation());
+  });
+}
+
+double parameters(const pcg::Pcg& pcg) {
+  double sum = 0;
+  for (const pcg::PcgNode& n : pcg.nodes()) {
+    if (!n.is_weight()) continue;
+    double elements = 1;
+    for (const auto& dim : n.outputs[0].dims) elements *= static_cast<double>(dim.size);
+    sum += elements;
+  }
+  return sum;
+}
+
+// Kernels' seconds are of all simulated devices; the critical device is taken to have the same mixture.
+double defaults_share(const sim::SimulationResult& s) {
+  double kernels = 0;
+  for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
+  if (kernels <= 0) return 0;
+  return s.breakdown.compute / s.iteration_time * s.compute_by_basis[profiles::Basis::defaults].value() / kernels;
+}
+
+}  // namespace
+
+Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
+  Workload w;
+  w.kind = {pcg::name_of(plan.training.framework),     device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
+            precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense"};
+  w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
+  if (s.iteration_time.value() > 0) w.shares = {s.breakdown.idle / s.iteration_time, defaults_share(s)};
+  return w;
+}
+
+}  // namespace scenarios

@@ -1,0 +1,62 @@
+#pragma once
+// A workload as intervals see it: the features of its kind, and a few numbers that a simulation knows. Forecasts of workloads of one kind
+// are off alike (scenarios/intervals/interval.hpp).
+
+#include <array>
+#include <compare>
+#include <string>
+#include <string_view>
+
+#include "pcg/plan/plan.hpp"
+#include "sim/simulation.hpp"
+#include "topology/cluster.hpp"
+
+namespace scenarios {
+
+inline constexpr std::array<std::string_view, 6> kFeatureNames = {"framework", "device", "fabric", "precision", "replicas", "layers"};
+
+// Profiles of the scenario's own, in place of those that ship: no residuals were measured with them.
+struct OwnProfiles {
+  bool framework = false, device = false, network = false;
+  auto operator<=>(const OwnProfiles&) const = default;
+};
+
+// A feature, and whether it is from a profile of the scenario's own.
+struct Feature {
+  std::string_view value;
+  bool is_own = false;
+  bool operator==(const Feature&) const = default;
+};
+
+struct WorkloadKind {
+  std::string framework;  // "megatron"
+  std::string device;     // generation of the GPUs: "a100"; "mixed" for several
+  std::string fabric;     // "one GPU" | "one node" | "several nodes"
+  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
+  std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
+  std::string layers;     // "dense" | "experts": tokens are dispatched to experts
+  OwnProfiles own = {};
+  auto operator<=>(const WorkloadKind&) const = default;
+
+  // In the order of kFeatureNames. A network's profile is part of the fabric.
+  [[nodiscard]] std::array<Feature, kFeatureNames.size()> features() const {
+    return {{{framework, own.framework}, {device, own.device}, {fabric, own.network}, {precision}, {replicas}, {layers}}};
+  }
+};
+
+// Shares of the iteration time, 0 .. 1, that make a forecast less sure.
+inline constexpr std::array<std::string_view, 2> kShares = {
+    "host",     // the critical device idles, above all waiting for its host to launch
+    "defaults"  // it computes kernels whose time is a roofline with default efficiencies: no table of kernels has their sort
+};
+
+struct Workload {
+  WorkloadKind kind;
+  double log2_parameters = 0;  // base-2 logarithm of the number of the model's parameters
+  std::array<double, kShares.size()> shares{};
+};
+
+// Returns the features and the numbers of a simulated plan; kind.own is left false. Cost: O(operators).
+[[nodiscard]] Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);
+
+}  // namespace scenarios
