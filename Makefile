@@ -11,12 +11,12 @@
 #
 # Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
-PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev
 # The page of HTML reports is built with npm. Where npm is there it is not always Debian's, beside which Debian's cannot be installed.
 PACKAGES += $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
 # Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := git doctest-dev librapidcheck-dev chromium
+TEST_PACKAGES := git doctest-dev librapidcheck-dev coinor-libcbc-dev chromium
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 

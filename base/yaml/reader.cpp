@@ -21,6 +21,8 @@ constexpr Renamed kRenamed[] = {
     {"likeness", "similarity"},           {"loss_passing", "loss_temporaries"}, {"other_word", "other_feature"},
     {"scores_apart", "unfused_scores"},
 };
+// Keys that are gone, and why nothing takes their place.
+constexpr Renamed kRemoved[] = {{"solver", "it is gone since 0.2.0: chains are solved exactly, as by `exact`"}};
 
 std::string found(const Yaml& y) {
   switch (y.kind) {
@@ -255,9 +257,12 @@ void MapReader::finish() {
   for (const Yaml::Entry& entry : node_->entries) {
     if (std::ranges::find(known_, entry.key) != known_.end()) continue;
     const auto renamed = std::ranges::find(kRenamed, entry.key, &Renamed::before);
+    const auto removed = std::ranges::find(kRemoved, entry.key, &Renamed::before);
     const bool is_renamed = renamed != std::end(kRenamed) && std::ranges::find(known_, renamed->now) != known_.end();
     sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key),
-               is_renamed ? fmt::format("it is called \"{}\" since 0.2.0", renamed->now) : suggest(entry.key, known_));
+               is_renamed                      ? fmt::format("it is called \"{}\" since 0.2.0", renamed->now)
+               : removed != std::end(kRemoved) ? std::string(removed->now)
+                                               : suggest(entry.key, known_));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
@@ -133,29 +132,6 @@ TEST_CASE("whenever the time is up, UniAP's plan is not worse than Galvatron's i
     const auto galvatron = [](const auto&... given) { return search::galvatron_search(given...); };
     CHECK(in_time(uniap) <= in_time(galvatron));
   }
-}
-
-TEST_CASE("dynamic programming and a mixed-integer programme find the same objective, where memory is plenty and where it is not") {
-  std::set<double> objectives;
-  bool some_do_not_fit = false;
-  for (const double gibibytes : {16.0, 1.004, 1.002, 1.001, 1.0007, 1.0003}) {  // 1 is reserved
-    const test::Question q(kFourLayers, 1, 4, 8);
-    const topology::Cluster cluster = test::switched(1, 4, gibibytes);
-    const sim::Oracle oracle(cluster);
-    const search::Problem problem{q.model, q.section, cluster, q.training, oracle};
-    const search::SearchResult exact = search::uniap_search(problem, {}, {}, search::SolverKind::exact);
-    const search::SearchResult milp = search::uniap_search(problem, {}, {}, search::SolverKind::milp);
-    REQUIRE(exact.best.has_value() == milp.best.has_value());
-    some_do_not_fit = some_do_not_fit || !exact.best;
-    if (!exact.best) continue;
-    objectives.insert(exact.objective->value());
-    CHECK(milp.objective->value() == test::about(exact.objective->value(), 1e-6));
-    CHECK(milp.bound->value() == test::about(exact.bound->value(), 1e-6));
-    CHECK(milp.notes.back().ends_with("to an optimum that CBC has proved"));
-    CHECK(milp.termination.limit() == exact.termination.limit());
-  }
-  CHECK(objectives.size() > 1);
-  CHECK(some_do_not_fit);
 }
 
 TEST_CASE("memory that is too small is said, by how much") {

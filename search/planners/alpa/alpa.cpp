@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kStagesAround = 2;           // fewer and more than the best plan has
 constexpr double kNearlyAsCheap = 1.05;    // times the cheapest
-constexpr std::size_t kFewStrategies = 6;  // ways of an operator in the first look, besides plain ones
+constexpr std::size_t kFirstStrategies = 6;  // ways of an operator in the first look, besides plain ones
 constexpr double kShareOfFirstLook = 0.5;  // of the budget, at most
 
 const char* word(AlpaSpace space) {
@@ -208,7 +208,7 @@ class AlpaSearch {
     if (settings.size() < 2) return settings;
     PipelineConfig first_look = pipeline_config();
     first_look.within_memory = false;
-    first_look.most_strategies = std::min(first_look.most_strategies, kFewStrategies);
+    first_look.most_strategies = std::min(first_look.most_strategies, kFirstStrategies);
     if (first_look.parts.by == Clustering::segments) first_look.parts.by = Clustering::layers;
     const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
     struct Looked {

@@ -13,10 +13,16 @@ namespace {
 constexpr double kWorthSimulating = 1.25;  // times the best objective: the cost model is not off by more among plans of one model
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// Seconds with long edges, which the choice leaves out.
+std::optional<ChainAnswer> with_long_edges(const LayerChain& chain, std::optional<ChainAnswer> answer) {
+  if (answer && !chain.long_edges.empty()) answer->seconds = chain_seconds(chain, *answer);
+  return answer;
+}
+
 class UniapSearch {
  public:
-  UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver)
-      : config_(config), search_(problem, config, context, "uniap"), solver_(solver, search_.budget()) {}
+  UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
+      : config_(config), search_(problem, config, context, "uniap") {}
 
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
@@ -25,13 +31,11 @@ class UniapSearch {
     find_candidates();
     solve();
     confirm();
-    if (!open_.empty()) search_.budget().end(search_.budget().is_counted() ? Limit::candidates : Limit::time);
-    SearchResult r =
-        std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt, solver_.kind() == SolverKind::milp);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each {}", layers_,
-                                  candidates_.size(), solved_,
-                                  solver_.kind() == SolverKind::exact ? "exactly" : "to an optimum that CBC has proved"));
-    if (!open_.empty()) r.notes.push_back(text_of_open());
+    if (open_ > 0) search_.budget().end(Limit::time);
+    SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each exactly",
+                                  layers_, candidates_.size(), solved_));
+    if (open_ > 0) r.notes.push_back(fmt::format("the search ended before {} pair{} solved", open_, open_ == 1 ? " was" : "s were"));
     return r;
   }
 
@@ -54,27 +58,16 @@ class UniapSearch {
   void solve() {
     for (ChainCandidate& c : candidates_) {
       if (c.at_least >= kWorthSimulating * best_ || !search_.budget().take()) break;
-      SolvedChain s = solver_.solve(c.chain, kWorthSimulating * best_);
-      c.answer = std::move(s.answer);
-      c.at_least = std::max(c.at_least, s.at_least);
+      c.answer = cheapest_chain(c.chain, kWorthSimulating * best_, search_.budget());
+      if (search_.budget().time_is_up()) {
+        ++open_;
+      } else {
+        ++solved_;
+        c.at_least = std::max(c.at_least, c.answer ? c.answer->seconds : kNoLimit);
+      }
+      c.answer = with_long_edges(c.chain, c.answer);
       if (c.answer) best_ = std::min(best_, c.answer->seconds);
-      if (s.is_complete) ++solved_;
-      else open_.push_back(&c);
     }
-  }
-
-  // Pairs of which nothing is proved, and what their answers may lack.
-  [[nodiscard]] std::string text_of_open() const {
-    double gap = 0;
-    std::size_t unanswered = 0;
-    for (const ChainCandidate* c : open_) {
-      if (c->answer) gap = std::max(gap, c->answer->seconds / c->at_least - 1);
-      else ++unanswered;
-    }
-    std::string text = fmt::format("nothing was proved of {} pair{} before the search ended: ", open_.size(), open_.size() == 1 ? "" : "s");
-    if (unanswered == open_.size()) return text + (unanswered == 1 ? "it has no answer" : "they have no answers");
-    if (unanswered > 0) text += fmt::format("{} without an answer, the others ", unanswered);
-    return text + fmt::format("up to {:.1f} % above {}", 100 * gap, open_.size() == 1 ? "its bound" : "their bounds");
   }
 
   void confirm() {
@@ -83,13 +76,14 @@ class UniapSearch {
       if (c.answer) best.push_back(&c);
     std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
     std::size_t simulated = 0;
-    const auto solve = [&](const LayerChain& chain) { return solver_.solve(chain, kNoLimit).answer; };
+    const auto cheapest = [&](const LayerChain& chain, double to_beat = kNoLimit) {
+      return with_long_edges(chain, cheapest_chain(chain, to_beat, search_.budget()));
+    };
     for (const ChainCandidate* c : best) {
       if (simulated >= config_.simulated || (!search_.budget().take() && simulated > 0)) break;
-      if (search_.confirm(*c, solve)) ++simulated;
+      if (search_.confirm(*c, cheapest)) ++simulated;
     }
-    if (simulated == 0 && !has_even_)
-      search_.confirm_leanest(candidates_, [&](const LayerChain& chain, double to_beat) { return solver_.solve(chain, to_beat).answer; });
+    if (simulated == 0 && !has_even_) search_.confirm_leanest(candidates_, cheapest);
   }
 
   // Of all pairs, that no answer takes less than.
@@ -101,33 +95,26 @@ class UniapSearch {
 
   ChainSearchConfig config_;
   ChainSearch search_;
-  ChainSolver solver_;
   std::vector<ChainCandidate> candidates_;
-  std::vector<const ChainCandidate*> open_;  // of which nothing is proved
   double best_ = kNoLimit;
-  std::size_t layers_ = 0, solved_ = 0;
+  std::size_t layers_ = 0, solved_ = 0, open_ = 0;
   bool all_found_ = true;
   bool has_even_ = false;  // a plan with even stages was simulated and fits
 };
 
 }  // namespace
 
-SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, SolverKind solver) {
-  return UniapSearch(problem, config, context, solver).run();
+SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
+  return UniapSearch(problem, config, context).run();
 }
 
 Planner uniap_planner() {
-  Planner p{.kind = "uniap",
-            .about = "Stages of a pipeline and the data, tensor and sharded data parallelism of every layer, chosen together, exactly.",
-            .searches = true,
-            .options = chain_search_options(),
-            .plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
-              return uniap_search(problem, chain_search_config(o), c, o.choice("solver") == 0 ? SolverKind::exact : SolverKind::milp);
-            }};
-  p.options.push_back(
-      {"solver", Choice{{"exact", "milp"}},
-       "`exact`: dynamic programming over fronts of memory and time, then over stages; `milp`: a mixed-integer linear programme, by CBC"});
-  return p;
+  return {
+      .kind = "uniap",
+      .about = "Stages of a pipeline and the data, tensor and sharded data parallelism of every layer, chosen together, exactly.",
+      .searches = true,
+      .options = chain_search_options(),
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) { return uniap_search(p, chain_search_config(o), c); }};
 }
 
 }  // namespace search

@@ -2,16 +2,14 @@
 // UniAP (Lin et al., CVPR'25, arXiv 2307.16375): how a pipeline cuts layers into stages, and how each layer runs on its stage, chosen
 // together.
 
-#include "search/planners/uniap/chain_solver.hpp"
 #include "search/problem/planner.hpp"
 #include "search/solve/layers/chain_search.hpp"
 
 namespace search {
 
-// Every number of stages that divides the devices, with every number of micro-batches that divides the batch, solved (chain_solver.hpp);
-// the best few are simulated, and so are Galvatron's, which are in the same space.
-[[nodiscard]] SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context,
-                                        SolverKind solver = SolverKind::exact);
+// Every number of stages that divides the devices, with every number of micro-batches that divides the batch, solved by dynamic programming
+// (layer_chain.hpp); the best few are simulated, and so are Galvatron's, which are in the same space.
+[[nodiscard]] SearchResult uniap_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context);
 [[nodiscard]] Planner uniap_planner();
 
 }  // namespace search

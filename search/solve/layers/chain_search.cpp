@@ -122,7 +122,7 @@ void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates,
   confirm_answer(lean);
 }
 
-SearchResult ChainSearch::result(std::optional<double> bound, bool weighs_long_edges) && {
+SearchResult ChainSearch::result(std::optional<double> bound) && {
   SearchResult r = std::move(confirmation_).result(budget_);
   r.objective.reset();
   if (!has_candidate_ && !budget_.ended_by())
@@ -139,15 +139,14 @@ SearchResult ChainSearch::result(std::optional<double> bound, bool weighs_long_e
   if (layers_skipped_ > 0)
     r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there {}", layers_skipped_,
                                   layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
-                                  !has_long_edges_    ? "is simulated, and not in the cost model"
-                                  : weighs_long_edges ? "is in the cost model"
-                                                      : "counts in the objective, but not in the choice of stages and strategies"));
+                                  !has_long_edges_ ? "is simulated, and not in the cost model"
+                                                   : "counts in the objective, but not in the choice of stages and strategies"));
   return r;
 }
 
 std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
-  return with_limits(defaults.budget.seconds, "pairs of stages and micro-batches priced, solved or simulated, and nodes of a programme,",
+  return with_limits(defaults.budget.seconds, "pairs of stages and micro-batches priced, solved or simulated",
                      {{"schedule", Choice{{"1f1b", "gpipe"}},
                        "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
                       {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},

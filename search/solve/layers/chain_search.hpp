@@ -66,8 +66,8 @@ class ChainSearch {
   using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
   void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
-  // `bound`: of the objective; nullopt: not known. `weighs_long_edges`: answers were chosen with them.
-  [[nodiscard]] SearchResult result(std::optional<double> bound, bool weighs_long_edges = false) &&;
+  // `bound`: of the objective; nullopt: not known.
+  [[nodiscard]] SearchResult result(std::optional<double> bound) &&;
 
  private:
   static constexpr int kMostAttempts = 6;

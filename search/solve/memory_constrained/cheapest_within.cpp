@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "search/solve/memory_constrained/choice_programme.hpp"
-#include "search/solve/milp/cbc.hpp"
 #include "search/solve/operators/dead_ends.hpp"
 
 namespace search {
@@ -29,16 +27,6 @@ ConstrainedProblem only(const ConstrainedProblem& problem, const std::vector<Cho
 
 Choice in_all(const std::vector<Choice>& left, Choice choice) {
   for (std::size_t o = 0; o < choice.size(); ++o) choice[o] = left[o][choice[o]];
-  return choice;
-}
-
-// Empty: a choice is not among those that are left.
-Choice in_left(const std::vector<Choice>& left, Choice choice) {
-  for (std::size_t o = 0; o < choice.size(); ++o) {
-    const auto at = std::ranges::lower_bound(left[o], choice[o]);
-    if (at == left[o].end() || *at != choice[o]) return {};
-    choice[o] = static_cast<std::uint32_t>(at - left[o].begin());
-  }
   return choice;
 }
 
@@ -214,7 +202,10 @@ class Within {
     }
     const double to_beat = best_.seconds * (1 - kNoCheaper);
     const FrontAnswer found = tree ? cheapest_by_fronts(rest, *tree, price_, to_beat, effort_.fronts) : FrontAnswer{};
-    if (!found.is_complete) return by_programme(left, rest);
+    if (!found.is_complete) {
+      gave_up_ = true;
+      return;
+    }
     if (!found.choice) return raise_bound(to_beat);
     settle(in_all(left, *found.choice));
   }
@@ -233,24 +224,6 @@ class Within {
       for (std::size_t c = 0; c < left[o].size(); ++c)
         if (with[o][c] <= most) fewer[o].push_back(left[o][c]);
     return fewer;
-  }
-
-  void by_programme(const std::vector<Choice>& left, const ConstrainedProblem& rest) {
-    gave_up_ = budget_.is_counted();
-    if (gave_up_) return;
-    const ChoiceProgramme model(rest, best_.seconds);
-    const Choice start = in_left(left, best_.choice);
-    MilpLimits limits{.seconds = std::min(effort_.programme, budget_.left()), .is_over = [&] { return budget_.time_is_up(); }};
-    if (start.empty()) limits.cutoff = model.objective(best_.seconds);
-    const MilpAnswer found = solve_by_cbc(model.programme(), start.empty() ? std::vector<double>() : model.values(start), limits);
-    if (found.status == MilpStatus::infeasible) return raise_bound(best_.seconds);
-    gave_up_ = true;
-    if (found.status != MilpStatus::optimal) raise_bound(model.cost(found.bound));
-    if (found.values.empty()) return;
-    // A solver's numbers are not exact: what does not quite fit is no answer, and nothing is proved of what does.
-    const Choice choice = in_all(left, model.choice(found.values));
-    if (found.status == MilpStatus::optimal && fits(problem_, choice)) settle(choice);
-    else take(choice);
   }
 
   const ConstrainedProblem& problem_;

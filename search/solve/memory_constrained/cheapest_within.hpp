@@ -2,8 +2,7 @@
 // The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
 // get a price: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint, found
 // from line to line) and choices that fit. Choices whose min-marginal at that price is above these are left out (reduced-cost fixing); what
-// is left goes to fronts of costs and bytes (byte_fronts.hpp), and where these are too large to CBC (choice_programme.hpp), under a limit
-// of seconds, unless candidates are counted.
+// is left goes to fronts of costs and bytes (byte_fronts.hpp). Where these are too large, the answer is the best that is known, with the bound.
 
 #include <functional>
 #include <limits>
@@ -16,7 +15,6 @@ namespace search {
 struct ConstrainedEffort {
   double most_entries = 1e7;  // of all tables of an elimination
   FrontLimits fronts;
-  base::Seconds programme{10};  // that CBC may take
 };
 
 struct ConstrainedChoice {

@@ -7,12 +7,6 @@
 #include "search/solve/memory_constrained/memory_room.hpp"
 
 namespace search {
-namespace {
-
-// Seconds that CBC may take for a stage: there are several, and other plans to look at.
-constexpr base::Seconds kProgramme(3);
-
-}  // namespace
 
 // A stage's operators in a row.
 struct StageMemory::Stage {
@@ -94,7 +88,7 @@ std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs,
       stage.is_settled = stage.memory && !stage.memory->tell(bytes, left[s]);
       if (stage.is_settled) continue;
       if (!stage.memory) stage.memory.emplace(bytes + left[s]);
-      const ConstrainedChoice found = stage.operators.cheapest(stage.memory->limit(), budget, {.programme = kProgramme});
+      const ConstrainedChoice found = stage.operators.cheapest(stage.memory->limit(), budget);
       if (found.choice.empty()) break;
       if (!found.fits && stage.lacks_all_the_same) return std::nullopt;
       stage.lacks_all_the_same = !found.fits;

@@ -88,16 +88,6 @@ TEST_CASE("a search that its candidates end says so, and looks at no more than a
   }
 }
 
-TEST_CASE("nodes of branch and cut are candidates of uniap's programme") {
-  const test::Question q(test::kSmallGpt, 1, 4, 8);
-  const search::Planner& p = *search::find_planner("uniap");
-  const search::OptionValues values = values_of(p, "{budget: 1000 s, candidates: 60, solver: milp}");
-  const search::SearchResult slow = p.plan(q.problem(), values, slow_clock()), quick = p.plan(q.problem(), values, quick_clock());
-  CHECK(slow.best == quick.best);
-  CHECK(slow.counted == quick.counted);
-  CHECK(slow.notes == quick.notes);
-}
-
 TEST_CASE("a budget gives its parts shares, and keeps what ended it") {
   const search::SearchContext no_clock;
   search::Budget counted(no_clock, {base::Seconds(60), 10});

@@ -1,4 +1,4 @@
-#include "search/solve/milp/cbc.hpp"
+#include "tests/oracles/milp.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <string>
@@ -19,13 +20,14 @@
 
 #include "base/processes/child_process.hpp"
 
-namespace search {
+namespace oracles {
 namespace {
 
-constexpr double kOwnShare = 0.9;  // of the time, after which CBC should end by itself and tell its bound
+constexpr double kTolerance = 1e-6;  // of solvers: CBC's for whole numbers; a row's grows with its largest term
+constexpr double kOwnShare = 0.9;    // of the time, after which CBC should end by itself and send its bound
 
-// What the child sends: a word, how many numbers follow, and these.
-enum class Message : char { solution = 's', bound = 'b', complete = 'c', nodes = 'n' };
+// The child sends messages: a letter, a count, and as many numbers.
+enum class Message : char { solution = 's', bound = 'b', complete = 'c' };
 
 void send_numbers(const base::ChildProcess::Send& send, Message message, std::span<const double> numbers) {
   const std::size_t count = numbers.size();
@@ -70,21 +72,21 @@ class SolutionSender : public CbcEventHandler {
   const base::ChildProcess::Send* send_;
 };
 
-void load(const MixedProgramme& programme, OsiClpSolverInterface& solver) {
-  const std::size_t columns = programme.columns.size(), rows = programme.rows.size();
+void load(const MilpModel& model, OsiClpSolverInterface& solver) {
+  const std::size_t columns = model.columns.size(), rows = model.rows.size();
   std::vector<double> least, most, cost, row_least, row_most, factors;
   std::vector<int> of_row, of_column, whole;
   for (std::size_t c = 0; c < columns; ++c) {
-    const ProgrammeColumn& column = programme.columns[c];
+    const MilpColumn& column = model.columns[c];
     least.push_back(column.least);
     most.push_back(column.most);
     cost.push_back(column.cost);
     if (column.is_whole) whole.push_back(static_cast<int>(c));
   }
   for (std::size_t r = 0; r < rows; ++r) {
-    row_least.push_back(programme.rows[r].least);
-    row_most.push_back(programme.rows[r].most);
-    for (const ProgrammeTerm& t : programme.rows[r].terms) {
+    row_least.push_back(model.rows[r].least);
+    row_most.push_back(model.rows[r].most);
+    for (const MilpTerm& t : model.rows[r].terms) {
       of_row.push_back(static_cast<int>(r));
       of_column.push_back(static_cast<int>(t.column));
       factors.push_back(t.factor);
@@ -111,19 +113,19 @@ void be_quiet() {
   ::dup2(nowhere, STDERR_FILENO);
 }
 
-void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, double cutoff,
+void run_cbc(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits, double cutoff,
              const base::ChildProcess::Send& send) {
   be_quiet();
   OsiClpSolverInterface solver;
-  load(programme, solver);
+  load(model, solver);
   std::vector<std::pair<std::string, double>> named;
   give_start(start, solver, named);
-  CbcModel model(solver);
+  CbcModel cbc(solver);
   CbcSolverUsefulData data;
-  CbcMain0(model, data);
-  if (!named.empty()) model.setMIPStart(named);
+  CbcMain0(cbc, data);
+  if (!named.empty()) cbc.setMIPStart(named);
   SolutionSender sender(send);
-  model.passInEventHandler(&sender);
+  cbc.passInEventHandler(&sender);
   std::vector<std::string> words = {"cbc",
                                     "-log",
                                     "0",
@@ -131,8 +133,6 @@ void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, 
                                     "elapsed",
                                     "-seconds",
                                     fmt::format("{}", kOwnShare * limits.seconds.value()),
-                                    "-maxNodes",
-                                    fmt::format("{}", limits.nodes),
                                     "-ratioGap",
                                     "0",
                                     "-allowableGap",
@@ -142,25 +142,23 @@ void run_cbc(const MixedProgramme& programme, const std::vector<double>& start, 
   std::vector<const char*> arguments;
   for (const std::string& w : words) arguments.push_back(w.c_str());
   CbcMain1(
-      static_cast<int>(arguments.size()), arguments.data(), model, [](CbcModel*, int) { return 0; }, data);
-  if (const double* best = model.bestSolution()) send_numbers(send, Message::solution, {best, programme.columns.size()});
-  const double bound = model.getBestPossibleObjValue();
-  const bool is_complete = model.isProvenOptimal() || model.isProvenInfeasible() || model.isInitialSolveProvenPrimalInfeasible();
+      static_cast<int>(arguments.size()), arguments.data(), cbc, [](CbcModel*, int) { return 0; }, data);
+  if (const double* best = cbc.bestSolution()) send_numbers(send, Message::solution, {best, model.columns.size()});
+  const double bound = cbc.getBestPossibleObjValue();
+  const bool is_complete = cbc.isProvenOptimal() || cbc.isProvenInfeasible() || cbc.isInitialSolveProvenPrimalInfeasible();
   if (is_complete) send_numbers(send, Message::complete, {});
-  const double nodes = model.getNodeCount();
-  send_numbers(send, Message::nodes, {&nodes, 1});
   send_numbers(send, Message::bound, {&bound, 1});
 }
 
-// What is known of a programme, from CBC and from a start.
+// Solutions and bounds that CBC sent, and the start.
 class Findings {
  public:
-  Findings(const MixedProgramme& programme, double cutoff) : programme_(programme), best_(cutoff) {}
+  Findings(const MilpModel& model, double cutoff) : model_(model), best_(cutoff) {}
 
   [[nodiscard]] double best() const { return best_; }
   void take(const std::vector<double>& values) {
-    if (!is_solution(programme_, values)) return;
-    const double objective = objective_of(programme_, values);
+    if (!is_solution(model_, values)) return;
+    const double objective = objective_of(model_, values);
     if (objective >= best_) return;
     best_ = objective;
     answer_.values = values;
@@ -169,7 +167,6 @@ class Findings {
     read_messages(messages, [&](Message message, const std::vector<double>& numbers) {
       if (message == Message::solution) take(numbers);
       else if (message == Message::complete) is_complete_ = true;
-      else if (message == Message::nodes) answer_.nodes = static_cast<std::uint64_t>(numbers.front());
       else answer_.bound = numbers.front();
     });
   }
@@ -180,21 +177,21 @@ class Findings {
   }
 
  private:
-  const MixedProgramme& programme_;
+  const MilpModel& model_;
   double best_;
   MilpAnswer answer_;
   bool is_complete_ = false;
 };
 
-// Runs CBC until it ends or is to be ended. Returns: whether it crashed.
-bool crashes(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits, Findings& findings) {
+// Runs CBC until it ends or its time is up. Returns: whether it crashed.
+bool crashes(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits, Findings& findings) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kMilliseconds = 20;  // between looks at whether it is over
+  constexpr int kMilliseconds = 20;  // of waiting for its next message
   const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds.value());
   const double cutoff = findings.best();
-  base::ChildProcess child([&](const base::ChildProcess::Send& send) { run_cbc(programme, start, limits, cutoff, send); });
+  base::ChildProcess child([&](const base::ChildProcess::Send& send) { run_cbc(model, start, limits, cutoff, send); });
   bool has_ended = false;
-  while (!has_ended && Clock::now() < end && !(limits.is_over && limits.is_over())) {
+  while (!has_ended && Clock::now() < end) {
     pollfd pipe{child.pipe(), POLLIN, 0};
     has_ended = ::poll(&pipe, 1, kMilliseconds) > 0 && !child.receive();
   }
@@ -204,15 +201,39 @@ bool crashes(const MixedProgramme& programme, const std::vector<double>& start, 
 
 }  // namespace
 
-MilpAnswer solve_by_cbc(const MixedProgramme& programme, const std::vector<double>& start, const MilpLimits& limits) {
-  const auto cannot_hold = [](const ProgrammeRow& row) { return row.terms.empty() && (row.least > 0 || row.most < 0); };
-  if (std::ranges::any_of(programme.rows, cannot_hold)) return {.status = MilpStatus::infeasible};
-  Findings findings(programme, limits.cutoff);
-  const bool has_crashed = crashes(programme, start, limits, findings);
+double objective_of(const MilpModel& model, const std::vector<double>& values) {
+  double sum = 0;
+  for (std::size_t c = 0; c < values.size(); ++c) sum += model.columns[c].cost * values[c];
+  return sum;
+}
+
+bool is_solution(const MilpModel& model, const std::vector<double>& values) {
+  if (values.size() != model.columns.size()) return false;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const MilpColumn& column = model.columns[c];
+    const double v = values[c], slack = kTolerance * std::max(1.0, std::abs(v));
+    if (!(v >= column.least - slack && v <= column.most + slack)) return false;
+    if (column.is_whole && std::abs(v - std::round(v)) > kTolerance) return false;
+  }
+  return std::ranges::all_of(model.rows, [&](const MilpRow& row) {
+    double sum = 0, largest = 1;
+    for (const MilpTerm& t : row.terms) {
+      sum += t.factor * values[t.column];
+      largest = std::max({largest, std::abs(t.factor), std::abs(t.factor * values[t.column])});
+    }
+    return sum >= row.least - kTolerance * largest && sum <= row.most + kTolerance * largest;
+  });
+}
+
+MilpAnswer solve_by_cbc(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits) {
+  const auto cannot_hold = [](const MilpRow& row) { return row.terms.empty() && (row.least > 0 || row.most < 0); };
+  if (std::ranges::any_of(model.rows, cannot_hold)) return {.status = MilpStatus::infeasible};
+  Findings findings(model, limits.cutoff);
+  const bool has_crashed = crashes(model, start, limits, findings);
   if (!start.empty()) findings.take(start);
-  // CBC 2.10.8 crashes over some starts (tests/search/chains): then it has to be better than the start without seeing it.
-  if (has_crashed && !start.empty()) crashes(programme, {}, limits, findings);
+  // CBC 2.10.8 crashes over some starts (chain_model_test.cpp): then it has to be better than the start without seeing it.
+  if (has_crashed && !start.empty()) crashes(model, {}, limits, findings);
   return std::move(findings).answer();
 }
 
-}  // namespace search
+}  // namespace oracles

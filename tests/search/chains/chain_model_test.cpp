@@ -1,11 +1,14 @@
-// The mixed-integer programme of a chain against dynamic programming and against every answer looked at.
-#include "search/solve/layers/milp_chain.hpp"
+// The mixed-integer model of a chain against dynamic programming and against every answer looked at.
+#include "tests/oracles/chain_model.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <set>
+
+#include "../problem.hpp"
 #include "random_chain.hpp"
-#include "search/solve/layers/chain_programme.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 namespace {
 
@@ -13,21 +16,21 @@ constexpr base::Seconds kLong(60);
 const search::SearchContext kNoClockHere;
 const search::Budget kNeverOver(kNoClockHere, kLong);
 
-search::MilpChain by_milp(const search::LayerChain& chain, double to_beat = test::kNever,
-                          const std::optional<search::ChainAnswer>& start = std::nullopt) {
-  return search::cheapest_chain_by_milp(chain, to_beat, start, {.seconds = kLong}, kNeverOver);
+oracles::MilpChain by_milp(const search::LayerChain& chain, double to_beat = test::kNever,
+                           const std::optional<search::ChainAnswer>& start = std::nullopt) {
+  return oracles::cheapest_chain_by_milp(chain, to_beat, start, kLong);
 }
 
 }  // namespace
 
-TEST_CASE("the programme, dynamic programming and every answer looked at agree") {
+TEST_CASE("the model, dynamic programming and every answer looked at agree") {
   for (const bool tight : {false, true})
     CHECK(rc::check([&] {
       const search::LayerChain chain = test::random_chain(tight);
       search::ChainAnswer none;
       const double least = test::least_of_all(chain, none);
       const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);
-      const search::MilpChain milp = by_milp(chain, test::kNever, search::uniform_chain(chain));
+      const oracles::MilpChain milp = by_milp(chain, test::kNever, oracles::uniform_chain(chain));
       RC_ASSERT(milp.is_proved);
       RC_ASSERT(exact.has_value() == (least < test::kNever));
       RC_ASSERT(milp.answer.has_value() == exact.has_value());
@@ -36,30 +39,30 @@ TEST_CASE("the programme, dynamic programming and every answer looked at agree")
       RC_ASSERT(std::abs(milp.answer->seconds - exact->seconds) <= 1e-9 * least);
       RC_ASSERT(milp.answer->seconds == search::chain_seconds(chain, *milp.answer));
       RC_ASSERT(milp.bound <= least * (1 + 1e-6));
-      // Any solution of the programme is worth the seconds of the answer that it stands for.
-      const search::ChainProgramme model(chain, least);
+      // Any solution of the model is worth the seconds of the answer that it stands for.
+      const oracles::ChainModel model(chain, least);
       const std::vector<double> values = model.values(*exact);
-      RC_ASSERT(search::is_solution(model.programme(), values));
-      RC_ASSERT(std::abs(model.seconds(search::objective_of(model.programme(), values)) - exact->seconds) <= 1e-9 * least);
+      RC_ASSERT(oracles::is_solution(model.model(), values));
+      RC_ASSERT(std::abs(model.seconds(oracles::objective_of(model.model(), values)) - exact->seconds) <= 1e-9 * least);
       RC_ASSERT(model.answer(values) == *exact);
     }));
 }
 
-TEST_CASE("edges that leave layers out count in the programme as in an answer") {
+TEST_CASE("edges that leave layers out count in the model as in an answer") {
   for (const bool tight : {false, true})
     CHECK(rc::check([&] {
       const search::LayerChain chain = test::random_chain(tight, true);
       search::ChainAnswer none;
       const double least = test::least_of_all(chain, none);
-      const search::MilpChain milp = by_milp(chain, test::kNever, search::uniform_chain(chain));
+      const oracles::MilpChain milp = by_milp(chain, test::kNever, oracles::uniform_chain(chain));
       RC_ASSERT(milp.is_proved);
       RC_ASSERT(milp.answer.has_value() == (least < test::kNever));
       if (!milp.answer) return;
       RC_ASSERT(std::abs(milp.answer->seconds - least) <= 1e-9 * least);
-      const search::ChainProgramme model(chain, least);
+      const oracles::ChainModel model(chain, least);
       const std::vector<double> values = model.values(*milp.answer);
-      RC_ASSERT(search::is_solution(model.programme(), values));
-      RC_ASSERT(std::abs(model.seconds(search::objective_of(model.programme(), values)) - least) <= 1e-9 * least);
+      RC_ASSERT(oracles::is_solution(model.model(), values));
+      RC_ASSERT(std::abs(model.seconds(oracles::objective_of(model.model(), values)) - least) <= 1e-9 * least);
     }));
 }
 
@@ -91,10 +94,10 @@ TEST_CASE("only what takes less than others counts, and a start that is the best
     const search::LayerChain chain = test::random_chain(true);
     const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);
     if (!exact) return;
-    const search::MilpChain none = by_milp(chain, exact->seconds * (1 - 1e-5));
+    const oracles::MilpChain none = by_milp(chain, exact->seconds * (1 - 1e-5));
     RC_ASSERT(none.is_proved);
     RC_ASSERT(!none.answer);
-    const search::MilpChain same = by_milp(chain, exact->seconds * 1.1, exact);
+    const oracles::MilpChain same = by_milp(chain, exact->seconds * 1.1, exact);
     RC_ASSERT(same.is_proved);
     RC_ASSERT(std::abs(same.answer->seconds - exact->seconds) <= 1e-9 * exact->seconds);
   }));
@@ -118,18 +121,47 @@ TEST_CASE("a chain that takes long is answered at its limit, no worse than it be
                                  .micro_batches = 16,
                                  .memory = 4.9};
   const auto exact = search::cheapest_chain(chain, test::kNever, kNeverOver);
-  const auto start = search::uniform_chain(chain);
+  const auto start = oracles::uniform_chain(chain);
   REQUIRE(exact);
   REQUIRE(start);
-  const search::MilpChain milp = search::cheapest_chain_by_milp(chain, test::kNever, start, {.seconds = base::Seconds(0.5)}, kNeverOver);
+  const oracles::MilpChain milp = oracles::cheapest_chain_by_milp(chain, test::kNever, start, base::Seconds(0.5));
   CHECK_FALSE(milp.is_proved);
   REQUIRE(milp.answer);
   CHECK(milp.answer->seconds <= start->seconds);
   CHECK(milp.answer->seconds >= exact->seconds * (1 - 1e-9));
   CHECK(milp.bound <= exact->seconds * (1 + 1e-9));
   // Nothing was known, and there was no time.
-  const search::MilpChain none =
-      search::cheapest_chain_by_milp(chain, test::kNever, std::nullopt, {.seconds = base::Seconds(0)}, kNeverOver);
+  const oracles::MilpChain none = oracles::cheapest_chain_by_milp(chain, test::kNever, std::nullopt, base::Seconds(0));
   CHECK_FALSE(none.is_proved);
   CHECK_FALSE(none.answer);
+}
+
+TEST_CASE("CBC finds nothing cheaper on the chains of a model, where memory is plenty and where it is not") {
+  std::set<double> objectives;
+  bool some_do_not_fit = false;
+  const test::Question q(
+      "{transformer: {layers: 4, hidden: 64, heads: 4, ffn: 256, vocab: 96, sequence_length: 16, causal: true, attention: unfused}}", 1, 4,
+      8);
+  for (const double gibibytes : {16.0, 1.002, 1.0007, 1.0003}) {  // 1 is reserved
+    const topology::Cluster cluster = test::switched(1, 4, gibibytes);
+    const sim::Oracle oracle(cluster);
+    const search::Problem problem{q.model, q.section, cluster, q.training, oracle};
+    const search::ShortModel model = search::short_model(problem.model);
+    search::OperatorCatalog catalog(problem, 2);
+    search::ChainCosts costs(problem, model, catalog, 4);
+    for (const int stages : {1, 2, 4}) {
+      const auto chain = costs.chain({.stages = stages});
+      REQUIRE(chain);
+      const auto exact = search::cheapest_chain(*chain, test::kNever, kNeverOver);
+      const oracles::MilpChain milp = by_milp(*chain);
+      CHECK(milp.is_proved);
+      REQUIRE(milp.answer.has_value() == exact.has_value());
+      some_do_not_fit = some_do_not_fit || !exact;
+      if (!exact) continue;
+      objectives.insert(exact->seconds);
+      CHECK(std::abs(milp.answer->seconds / exact->seconds - 1) < 1e-6);
+    }
+  }
+  CHECK(objectives.size() > 3);
+  CHECK(some_do_not_fit);
 }
