@@ -8,7 +8,7 @@
 #include "base/yaml/patch.hpp"
 #include "profiles/device_profile.hpp"
 #include "scenarios/question/framework.hpp"
-#include "topology/keys/profile_keys.hpp"
+#include "topology/profile_keys.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {
