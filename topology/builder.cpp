@@ -1,4 +1,12 @@
-#include "topology/builder.hpp"
+// Makes a Cluster of a description.
+//
+// Links: each wire gives two, one per direction, or one shared by both when half duplex. Network: every NIC has an up and a down link
+// of the network's link type. Latency: the up link carries the link type's whole latency and the down link none, so crossing one
+// switch costs it once; links between switches are those of topology/networks.
+// A half-duplex network has one link per NIC for both directions, which carries the latency each way; links between switches stay full
+// duplex.
+
+#include "topology/cluster.hpp"
 
 #include <fmt/core.h>
 
@@ -12,6 +20,7 @@
 #include <tuple>
 
 #include "base/check.hpp"
+#include "topology/routing.hpp"
 
 namespace topology {
 namespace {
@@ -74,6 +83,31 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
 
 }  // namespace
 
+class ClusterBuilder {
+ public:
+  explicit ClusterBuilder(ClusterDescription description) : description_(std::move(description)) {}
+  [[nodiscard]] Cluster build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) &&;
+
+ private:
+  struct TypeLayout {
+    std::vector<Link> links;  // name without the node
+    std::vector<DirectedEdge> edges;
+  };
+
+  [[nodiscard]] TypeLayout lay_out(const NodeType& type) const;
+  [[nodiscard]] static NodeTables make_tables(const NodeType& type, const TypeLayout& layout);
+  void add_nodes(Cluster::Routing& routing, const std::vector<TypeLayout>& layouts);
+  void add_node(Cluster::Routing& routing, std::size_t number, const NodeType& type, const TypeLayout& layout);
+  void add_network(Cluster::Routing& routing);
+  [[nodiscard]] const NodeType& type_of(const Cluster::Routing& routing, int node) const;
+  [[nodiscard]] std::vector<double> shares_left(const SwitchNetwork& network) const;
+  void check_joined(const SwitchNetwork& network, const std::vector<double>& left, const Cluster::Routing& routing) const;
+  LinkId add_link(int type, std::string name, double multiple, bool has_latency);
+
+  ClusterDescription description_;
+  Cluster cluster_;
+};
+
 ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
   TypeLayout layout;
   std::map<std::string, int> names;  // several wires may join one pair
@@ -99,7 +133,7 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
 
 namespace {
 
-// The best of the ways to the CPUs, as best_paths ranks ways to one; nullopt: there is none.
+// The best of the paths to the CPUs, as best_paths ranks paths to one; nullopt: there is none.
 std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std::vector<Path>& paths) {
   std::optional<std::pair<int, Path>> best;
   for (std::size_t v = 0; v < type.vertices.size(); ++v) {
@@ -111,7 +145,7 @@ std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std:
   return best;
 }
 
-// The narrowest link of a way, each shared equally among the GPUs whose ways take it.
+// The narrowest link of a path, each shared equally among the GPUs whose paths take it.
 double shared_bandwidth(const Path& path, const std::map<int, int>& users, std::span<const DirectedEdge> edges) {
   double least = std::numeric_limits<double>::infinity();
   for (const int link : path.links) {
@@ -276,7 +310,7 @@ const NodeType& ClusterBuilder::type_of(const Cluster::Routing& routing, int nod
   return type < sound ? description_.node_types[type] : description_.faulty[type - sound].type;
 }
 
-// Of each link, after the faults, which take both ways.
+// The share of each link that the faults leave, which take both directions.
 std::vector<double> ClusterBuilder::shares_left(const SwitchNetwork& network) const {
   base::Diagnostics sink;
   std::vector<double> left(network.links().size(), 1);
@@ -342,6 +376,10 @@ Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::strin
   add_network(*routing);
   cluster_.routing_ = std::move(routing);
   return std::move(cluster_);
+}
+
+Cluster build_cluster(ClusterDescription description, const std::vector<std::pair<base::Mark, std::string>>& node_marks) {
+  return ClusterBuilder(std::move(description)).build(node_marks);
 }
 
 }  // namespace topology

@@ -30,6 +30,13 @@ void append(Route& route, LinkId id, const Link& link) {
 
 DeviceKind kind_of(const Device& device) { return {device.type, device.speed, device.slowdown, device.host_slowdown}; }
 
+int Cluster::Routing::nic_of_node(int node, int nic_of_domain) const {
+  const NodeTables& own = tables_of(node);
+  const int nic = nic_of_domain - place_in_domain[static_cast<std::size_t>(node)] * own.nics;
+  BASE_CHECK(nic >= 0 && nic < own.nics && !own.failed_nics[static_cast<std::size_t>(nic)], "NIC {} of node {}", nic, node);
+  return nic;
+}
+
 int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).nics; }
 
 std::span<const int> Cluster::nics_of(DeviceId d) const {
@@ -82,7 +89,7 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   const SwitchNetwork& network = *routing_->network;
   const int leaves_at = network.switch_of(a.node, out), enters_at = network.switch_of(b.node, in);
   if (leaves_at != enters_at)
-    for (const int l : network.way(leaves_at, enters_at, b.node + in))
+    for (const int l : network.route(leaves_at, enters_at, b.node + in))
       add(LinkId(routing_->first_network_link + static_cast<std::uint32_t>(l)));
   add(routing_->nics[node_b][static_cast<std::size_t>(in)].down);
   append(route, tables_b.from_nic[static_cast<std::size_t>(b.index_in_node * tables_b.nics + in)], routing_->first_link[node_b]);

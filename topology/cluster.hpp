@@ -13,9 +13,17 @@
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
-#include "topology/route_kind.hpp"
 
 namespace topology {
+
+enum class RouteKind : std::uint8_t {
+  fabric,      // a wire between the two, or switches that join GPUs alone: NVLink, NVSwitch
+  switches,    // other switches: PCIe
+  one_socket,  // a CPU
+  sockets,     // a wire between CPUs
+  gpus,        // through other GPUs: only where nothing else leads there
+  network,     // to another node
+};
 
 using base::DeviceId;
 using LinkId = base::Id<struct LinkTag>;
@@ -55,6 +63,9 @@ struct DeviceKind {
   auto operator<=>(const DeviceKind&) const = default;
 };
 [[nodiscard]] DeviceKind kind_of(const Device& device);
+
+// The parts of a node.
+enum class VertexKind : std::uint8_t { gpu, cpu, switching, nic };
 
 // The links that one message crosses, in order.
 struct Route {
@@ -121,7 +132,7 @@ class Cluster {
   [[nodiscard]] std::optional<SwitchPaths> in_network_switch(DeviceId d) const;
 
  private:
-  friend class ClusterBuilder;               // topology/builder.hpp
+  friend class ClusterBuilder;               // topology/builder.cpp
   friend Drawing drawing(const Cluster& c);  // topology/drawing.hpp
   std::string name_, network_profile_;
   std::vector<Device> devices_;

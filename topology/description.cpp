@@ -6,10 +6,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/reader.hpp"
-#include "topology/fault_reader.hpp"
-#include "topology/keys/profile_keys.hpp"
-#include "topology/network_reader.hpp"
-#include "topology/node_reader.hpp"
+#include "topology/profile_keys.hpp"
 
 namespace topology {
 namespace {

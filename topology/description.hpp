@@ -4,10 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/diagnostics.hpp"
 #include "base/units.hpp"
+#include "base/yaml/reader.hpp"
 #include "base/yaml/tree.hpp"
+#include "topology/cluster.hpp"
 #include "topology/networks/network.hpp"
 
 namespace topology {
@@ -18,8 +22,6 @@ struct LinkType {
   base::Seconds latency;
   bool half_duplex = false;  // both ways share the bandwidth
 };
-
-enum class VertexKind { gpu, cpu, switching, nic };
 
 // A part of a node: GPUs first (gpu0, gpu1, ...), then components in the order written.
 struct Vertex {
@@ -92,5 +94,26 @@ struct ClusterDescription {
 // that the preset has by itself, 0 without one; wires to those of them that an override took away are dropped. Throws: base::InputError
 // with every problem found.
 [[nodiscard]] ClusterDescription read_description(const base::Yaml& section, const std::string& path, int preset_gpus);
+
+// Adds the faults to a cluster that is sound without them: nodes that differ from their type to `faulty`, links between switches to
+// `network_faults`. Problems go to `sink`.
+void read_faults(const base::Yaml& list, const std::string& path, ClusterDescription& cluster, base::Diagnostics& sink);
+
+// Returns the network. `cluster`: with its link types and node types. Problems go to `sink`.
+[[nodiscard]] Network read_network(const base::Yaml& section, const std::string& path, const ClusterDescription& cluster,
+                                   base::Diagnostics& sink);
+
+// Removes the keys that a network of this type has not: those that a preset or a scenario has for the type before.
+void drop_keys_of_other_types(base::Yaml& network, std::string_view type);
+
+inline constexpr int kMaxNodes = 100'000;  // more than any cluster has: a slip of the pen is found before memory fills
+
+// Returns the index of the link type named at `key`. Returns nullopt when the key is absent or wrong, and reports a wrong one.
+[[nodiscard]] std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links);
+
+// Returns a node type. `count`: nodes of this type, where the node itself does not say. `preset_gpus`: as in read_description. Problems go
+// to `sink`.
+[[nodiscard]] NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count,
+                                      const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink);
 
 }  // namespace topology

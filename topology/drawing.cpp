@@ -11,17 +11,7 @@
 namespace topology {
 namespace {
 
-PartKind part_kind(VertexKind kind) {
-  switch (kind) {
-    case VertexKind::gpu: return PartKind::gpu;
-    case VertexKind::cpu: return PartKind::cpu;
-    case VertexKind::switching: return PartKind::switching;
-    case VertexKind::nic: return PartKind::nic;
-  }
-  return PartKind::gpu;
-}
-
-// In the order of PartKind.
+// In the order of VertexKind.
 constexpr std::array<std::string_view, 4> kPartNames = {"gpu", "cpu", "switch", "nic"};
 constexpr std::array<std::string_view, 4> kDotShapes = {"box", "hexagon", "diamond", "ellipse"};
 
@@ -50,7 +40,7 @@ std::string dot_text(std::string_view text) {
 Drawing::Node drawn(const NodeType& type, const ClusterDescription& d) {
   Drawing::Node node{
       .count = type.count, .gpus = type.gpus, .gpu_type = type.gpu_type.substr(type.gpu_type.rfind('/') + 1), .parts = {}, .wires = {}};
-  for (const Vertex& v : type.vertices) node.parts.push_back({v.name, part_kind(v.kind)});
+  for (const Vertex& v : type.vertices) node.parts.push_back({v.name, v.kind});
   for (const Wire& w : type.wires) {
     const LinkType& link = d.links[static_cast<std::size_t>(w.link)];
     node.wires.push_back({w.a, w.b, link.name, link.bandwidth * w.count});
@@ -60,7 +50,7 @@ Drawing::Node drawn(const NodeType& type, const ClusterDescription& d) {
 
 }  // namespace
 
-std::string_view to_text(PartKind kind) { return kPartNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_text(VertexKind kind) { return kPartNames[static_cast<std::size_t>(kind)]; }
 
 Drawing drawing(const Cluster& c) {
   const ClusterDescription& d = c.routing_->description;
@@ -101,7 +91,7 @@ std::string to_dot(const Cluster& c) {
     line("  network [label={}, shape=doubleoctagon];", dot_text(fmt::format("{}, {} nodes", d.network, d.nodes)));
     for (std::size_t t = 0; t < d.node_types.size(); ++t)
       for (std::size_t v = 0; v < d.node_types[t].parts.size(); ++v)
-        if (d.node_types[t].parts[v].kind == PartKind::nic)
+        if (d.node_types[t].parts[v].kind == VertexKind::nic)
           line("  t{}v{} -- network [label={}];", t, v, dot_text(fmt::format("{} {}", d.network_link, base::to_text(d.network_bandwidth))));
   }
   line("}}");

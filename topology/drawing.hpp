@@ -8,13 +8,12 @@
 
 namespace topology {
 
-enum class PartKind { gpu, cpu, switching, nic };
-[[nodiscard]] std::string_view to_text(PartKind kind);  // "gpu", "cpu", "switch", "nic"
+[[nodiscard]] std::string_view to_text(VertexKind kind);  // "gpu", "cpu", "switch", "nic"
 
 struct Drawing {
   struct Part {
     std::string name;  // "gpu0", "nic1"; unique in a node
-    PartKind kind = PartKind::gpu;
+    VertexKind kind = VertexKind::gpu;
   };
   struct Wire {
     int a = 0, b = 0;                // indices into Node::parts

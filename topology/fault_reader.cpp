@@ -1,4 +1,4 @@
-#include "topology/fault_reader.hpp"
+#include "topology/description.hpp"
 
 #include <fmt/core.h>
 

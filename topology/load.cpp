@@ -12,11 +12,9 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
-#include "topology/builder.hpp"
 #include "topology/description.hpp"
-#include "topology/keys/profile_keys.hpp"
-#include "topology/network_reader.hpp"
-#include "topology/presets.hpp"
+#include "topology/profile_keys.hpp"
+#include "topology/routing.hpp"
 
 namespace topology {
 namespace {
@@ -122,7 +120,7 @@ Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
   } else {
     marks.emplace_back(mark_of_count(*expanded.find("node")), path + ".node");
   }
-  return ClusterBuilder(std::move(description)).build(marks);
+  return build_cluster(std::move(description), marks);
 }
 
 Cluster load_cluster_argument(const std::string& word) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/yaml/tree.hpp"
 #include "topology/cluster.hpp"
@@ -19,5 +20,13 @@ void adopt_network_type(base::Yaml& cluster, std::string_view type);
 [[nodiscard]] Cluster load_cluster(const base::Yaml& expanded, const std::string& path);
 // Returns: the cluster that a word of the command line names: a preset or a file. Throws: base::InputError.
 [[nodiscard]] Cluster load_cluster_argument(const std::string& word);
+
+[[nodiscard]] std::vector<std::string> preset_names();  // sorted
+// Returns the section `cluster:` of a preset, or nullptr when none has this name.
+[[nodiscard]] const base::Yaml* preset_section(std::string_view name);
+// Returns the number of GPUs in a node of a preset: 0 when no preset has this name, or its nodes are of several types.
+[[nodiscard]] int preset_gpus(std::string_view name);
+// Returns 'no preset is called "NAME"', as messages say it.
+[[nodiscard]] std::string unknown_preset(std::string_view name);
 
 }  // namespace topology

@@ -1,4 +1,4 @@
-#include "topology/node_reader.hpp"
+#include "topology/description.hpp"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/numbers.hpp"
-#include "topology/keys/profile_keys.hpp"
+#include "topology/profile_keys.hpp"
 
 namespace topology {
 namespace {
@@ -46,226 +46,201 @@ std::optional<std::vector<std::string>> names_in_range(const std::string& text) 
   return names;
 }
 
-class NodeReader {
- public:
-  NodeReader(const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink)
-      : links_(links), preset_gpus_(preset_gpus), sink_(sink) {}
+// Vertices; nullopt: one that an override took away from a preset, which has no wires.
+using Ends = std::vector<std::optional<int>>;
 
-  // `count`: known for the only type of a cluster; else the node says it.
-  NodeType read(const base::Yaml& node, const std::string& path, std::optional<int> count) {
-    base::MapReader map(node, path, sink_);
-    NodeType type;
-    if (count) {
-      type.count = *count;
-    } else {
-      type.count = static_cast<int>(map.integer("count", 1, kMaxNodes).value_or(1));
-      map.require("count");
-    }
-    if (const auto* gpus = map.required("gpus")) read_gpus(*gpus, map.path_of("gpus"), type);
-    for (int i = 0; i < type.gpus; ++i) type.vertices.push_back({.name = fmt::format("gpu{}", i), .kind = VertexKind::gpu});
-    if (const auto* components = map.optional("components")) read_components(*components, map.path_of("components"), type);
-    const auto* domain = map.optional("domain");
-    if (domain != nullptr) type.vertices.push_back({.name = "fabric", .kind = VertexKind::switching});
-    if (const auto* wires = map.optional("wires")) read_wires(*wires, map.path_of("wires"), type);
-    if (domain != nullptr) read_domain(*domain, map.path_of("domain"), type);
-    map.finish();
-    return type;
-  }
-
- private:
-  void read_gpus(const base::Yaml& gpus, const std::string& path, NodeType& type) {
-    base::MapReader map(gpus, path, sink_);
-    type.gpu_type = read_gpu_profile(map).value_or("");
-    type.gpus = static_cast<int>(map.integer("count", 1, kMaxGpusPerNode).value_or(0));
-    type.memory = map.bytes("memory");
-    if (type.memory && !(type.memory->value() > 0)) map.complain("memory", "a GPU's memory must be above 0");
-    type.speed.compute = map.number("compute_speed", kLeastSpeed, kMostSpeed).value_or(1);
-    type.speed.memory = map.number("memory_speed", kLeastSpeed, kMostSpeed).value_or(1);
-    const std::optional<base::Watts> limit = map.power("power_limit");
-    if (limit && !(limit->value() > 0)) map.complain("power_limit", "a GPU draws more than 0 W");
-    type.speed.power_limit = limit.value_or(base::Watts(0));
-    type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
-    map.require("count");
-    map.finish();
-  }
-
-  // Every GPU has a wire to the fabric, which is the node's last vertex.
-  void read_domain(const base::Yaml& node, const std::string& path, NodeType& type) {
-    base::MapReader map(node, path, sink_);
-    Domain domain;
-    domain.nodes = static_cast<int>(map.integer("nodes", 1, kMaxNodes).value_or(1));
-    domain.segment = static_cast<int>(map.integer("segment", 1, domain.nodes).value_or(domain.nodes));
-    const auto link = read_link_name(map, "link", links_);
-    const int count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
-    const bool in_network = map.boolean("in_network").value_or(false);
-    map.require("nodes");
-    map.require("link");
-    map.finish();
-    const auto reducer = std::ranges::find_if(type.vertices, &Vertex::in_network);
-    if (in_network && reducer != type.vertices.end())
-      map.complain("in_network", fmt::format("{} reduces already", reducer->name), "one of the two can");
-    type.vertices.back().in_network = in_network;
-    for (int gpu = 0; gpu < type.gpus; ++gpu)
-      type.wires.push_back({.a = gpu, .b = static_cast<int>(type.vertices.size()) - 1, .link = link.value_or(0), .count = count});
-    type.domain = domain;
-  }
-
-  void read_components(const base::Yaml& list, const std::string& path, NodeType& type) {
-    if (!list.is_sequence()) {
-      sink_.add(list.mark, path, "expected a list of names", "e.g. [cpu0, nic0]");
-      return;
-    }
-    for (std::size_t i = 0; i < list.items.size(); ++i) read_component(list.items[i], fmt::format("{}[{}]", path, i), type);
-  }
-
-  void read_component(const base::Yaml& item, const std::string& path, NodeType& type) {
-    Vertex vertex;
-    if (item.is_map() && item.entries.size() == 1) {
-      vertex.name = item.entries[0].key;
-      base::MapReader map(item.entries[0].value, path + "." + vertex.name, sink_);
-      vertex.in_network = map.boolean("in_network").value_or(false);
-      map.finish();
-    } else if (const auto name = base::as_text(item, path, sink_)) {
-      vertex.name = *name;
-    } else {
-      return;
-    }
-    for (const std::string& name : expanded(vertex.name, item, path)) {
-      vertex.name = name;
-      add_component(vertex, item, path, type);
-    }
-  }
-
-  void add_component(Vertex vertex, const base::Yaml& item, const std::string& path, NodeType& type) {
-    const auto kind = kind_of_component(vertex.name);
-    if (!kind) {
-      sink_.add(item.mark, path, fmt::format("\"{}\" is no component: names begin with cpu, switch or nic", vertex.name));
-      return;
-    }
-    vertex.kind = *kind;
-    if (vertex.in_network && *kind != VertexKind::switching) sink_.add(item.mark, path, "only a switch can have in_network");
-    if (std::ranges::any_of(type.vertices, [&](const Vertex& v) { return v.name == vertex.name; })) {
-      sink_.add(item.mark, path, fmt::format("\"{}\" is there twice", vertex.name));
-      return;
-    }
-    type.vertices.push_back(std::move(vertex));
-  }
-
-  // The names that a text with a range stands for; none, and a complaint, where the range is none.
-  std::vector<std::string> expanded(const std::string& text, const base::Yaml& item, const std::string& path) {
-    auto names = names_in_range(text);
-    if (!names) sink_.add(item.mark, path, fmt::format("\"{}\" is no range of names", text), "write e.g. \"gpu[0-3]\" for gpu0 to gpu3");
-    return std::move(names).value_or(std::vector<std::string>{});
-  }
-
-  void read_wires(const base::Yaml& list, const std::string& path, NodeType& type) {
-    if (!list.is_sequence()) {
-      sink_.add(list.mark, path, "expected a list of wires", "e.g. - {between: [gpu0, cpu0], link: pcie}");
-      return;
-    }
-    for (std::size_t i = 0; i < list.items.size(); ++i) read_wire(list.items[i], fmt::format("{}[{}]", path, i), type);
-  }
-
-  void read_wire(const base::Yaml& item, const std::string& path, NodeType& type) {
-    base::MapReader map(item, path, sink_);
-    Wire wire;
-    const auto link = read_link_name(map, "link", links_);
-    map.require("link");
-    wire.count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
-    const auto* between = map.optional("between");
-    const auto* all_pairs = map.optional("all_pairs");
-    map.finish();
-    if (!item.is_map()) return;
-    if ((between == nullptr) == (all_pairs == nullptr)) {
-      sink_.add(item.mark, path, "a wire needs either \"between\" or \"all_pairs\"");
-      return;
-    }
-    const bool pair = between != nullptr;
-    const auto* ends = pair ? between : all_pairs;
-    const std::string ends_path = map.path_of(pair ? "between" : "all_pairs");
-    if (!ends->is_sequence() || (pair ? ends->items.size() != 2 : ends->items.size() < 2)) {
-      sink_.add(ends->mark, ends_path, pair ? "expected two names" : "expected a list of at least two names");
-      return;
-    }
-    if (pair) {
-      const Ends a = read_end(ends->items[0], ends_path + "[0]", type), b = read_end(ends->items[1], ends_path + "[1]", type);
-      if (link) add_wires(a, b, {.link = *link, .count = wire.count}, *ends, ends_path, type);
-      return;
-    }
-    std::vector<int> found;
-    for (std::size_t i = 0; i < ends->items.size(); ++i)
-      for (const std::optional<int> vertex : read_end(ends->items[i], fmt::format("{}[{}]", ends_path, i), type)) {
-        if (!vertex) continue;
-        if (std::ranges::find(found, *vertex) == found.end()) found.push_back(*vertex);
-        else complain_twice(ends->items[i], fmt::format("{}[{}]", ends_path, i), *vertex, type);
-      }
-    if (!link) return;
-    wire.link = *link;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      for (std::size_t j = i + 1; j < found.size(); ++j) {
-        wire.a = found[i];
-        wire.b = found[j];
-        type.wires.push_back(wire);
-      }
-    }
-  }
-
-  // Vertices; nullopt: one that an override took away from a preset, which has no wires.
-  using Ends = std::vector<std::optional<int>>;
-
-  void complain_twice(const base::Yaml& item, const std::string& path, int vertex, const NodeType& type) {
-    sink_.add(item.mark, path, fmt::format("\"{}\" is there twice", type.vertices[static_cast<std::size_t>(vertex)].name));
-  }
-
-  // A wire from each of the one end to the one of the other; two ranges go side by side, so that each has its own.
-  void add_wires(const Ends& a, const Ends& b, Wire wire, const base::Yaml& ends, const std::string& path, NodeType& type) {
-    if (a.empty() || b.empty()) return;
-    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) {
-      sink_.add(ends.mark, path, fmt::format("the ranges have {} and {} names", a.size(), b.size()),
-                "two ranges are joined one by one, so they have equally many names");
-      return;
-    }
-    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-      const std::optional<int> from = a[a.size() == 1 ? 0 : i], to = b[b.size() == 1 ? 0 : i];
-      if (!from || !to) continue;
-      wire.a = *from;
-      wire.b = *to;
-      if (wire.a != wire.b) type.wires.push_back(wire);
-      else complain_twice(ends.items[1], path + "[1]", wire.b, type);
-    }
-  }
-
-  // The vertices that a name or a range stands for. Empty where there is a complaint.
-  Ends read_end(const base::Yaml& end, const std::string& path, const NodeType& type) {
-    Ends found;
-    const auto text = base::as_text(end, path, sink_);
-    if (!text) return found;
-    for (const std::string& name : expanded(*text, end, path)) {
-      const auto at = std::ranges::find(type.vertices, name, &Vertex::name);
-      const auto gpu = gpu_number(name);
-      if (at != type.vertices.end()) found.emplace_back(static_cast<int>(at - type.vertices.begin()));
-      else if (type.gpus == 0 || (gpu && *gpu < preset_gpus_)) found.emplace_back();  // the missing count is reported where it is missing
-      else complain_unknown_end(end, path, name, type);
-    }
-    return found;
-  }
-
-  void complain_unknown_end(const base::Yaml& item, const std::string& path, const std::string& name, const NodeType& type) {
-    std::vector<std::string> names;
-    for (const auto& v : type.vertices) names.push_back(v.name);
-    if (gpu_number(name)) {
-      sink_.add(item.mark, path, fmt::format("the node has no \"{}\"", name),
-                type.gpus == 1 ? "its only GPU is gpu0" : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
-    } else {
-      sink_.add(item.mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names));
-    }
-  }
-
-  const std::vector<LinkType>& links_;
-  int preset_gpus_;
-  base::Diagnostics& sink_;
+struct NodeScope {
+  const std::vector<LinkType>& links;
+  int preset_gpus;
+  base::Diagnostics& sink;
 };
 
+void read_gpus(NodeScope& s, const base::Yaml& gpus, const std::string& path, NodeType& type) {
+  base::MapReader map(gpus, path, s.sink);
+  type.gpu_type = read_gpu_profile(map).value_or("");
+  type.gpus = static_cast<int>(map.integer("count", 1, kMaxGpusPerNode).value_or(0));
+  type.memory = map.bytes("memory");
+  if (type.memory && !(type.memory->value() > 0)) map.complain("memory", "a GPU's memory must be above 0");
+  type.speed.compute = map.number("compute_speed", kLeastSpeed, kMostSpeed).value_or(1);
+  type.speed.memory = map.number("memory_speed", kLeastSpeed, kMostSpeed).value_or(1);
+  const std::optional<base::Watts> limit = map.power("power_limit");
+  if (limit && !(limit->value() > 0)) map.complain("power_limit", "a GPU draws more than 0 W");
+  type.speed.power_limit = limit.value_or(base::Watts(0));
+  type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
+  map.require("count");
+  map.finish();
+}
+
+// The names that a text with a range stands for; none, and a complaint, where the range is none.
+std::vector<std::string> expanded(NodeScope& s, const std::string& text, const base::Yaml& item, const std::string& path) {
+  auto names = names_in_range(text);
+  if (!names) s.sink.add(item.mark, path, fmt::format("\"{}\" is no range of names", text), "write e.g. \"gpu[0-3]\" for gpu0 to gpu3");
+  return std::move(names).value_or(std::vector<std::string>{});
+}
+
+void add_component(NodeScope& s, Vertex vertex, const base::Yaml& item, const std::string& path, NodeType& type) {
+  const auto kind = kind_of_component(vertex.name);
+  if (!kind) {
+    s.sink.add(item.mark, path, fmt::format("\"{}\" is no component: names begin with cpu, switch or nic", vertex.name));
+    return;
+  }
+  vertex.kind = *kind;
+  if (vertex.in_network && *kind != VertexKind::switching) s.sink.add(item.mark, path, "only a switch can have in_network");
+  if (std::ranges::any_of(type.vertices, [&](const Vertex& v) { return v.name == vertex.name; })) {
+    s.sink.add(item.mark, path, fmt::format("\"{}\" is there twice", vertex.name));
+    return;
+  }
+  type.vertices.push_back(std::move(vertex));
+}
+
+void read_component(NodeScope& s, const base::Yaml& item, const std::string& path, NodeType& type) {
+  Vertex vertex;
+  if (item.is_map() && item.entries.size() == 1) {
+    vertex.name = item.entries[0].key;
+    base::MapReader map(item.entries[0].value, path + "." + vertex.name, s.sink);
+    vertex.in_network = map.boolean("in_network").value_or(false);
+    map.finish();
+  } else if (const auto name = base::as_text(item, path, s.sink)) {
+    vertex.name = *name;
+  } else {
+    return;
+  }
+  for (const std::string& name : expanded(s, vertex.name, item, path)) {
+    vertex.name = name;
+    add_component(s, vertex, item, path, type);
+  }
+}
+
+void read_components(NodeScope& s, const base::Yaml& list, const std::string& path, NodeType& type) {
+  if (!list.is_sequence()) {
+    s.sink.add(list.mark, path, "expected a list of names", "e.g. [cpu0, nic0]");
+    return;
+  }
+  for (std::size_t i = 0; i < list.items.size(); ++i) read_component(s, list.items[i], fmt::format("{}[{}]", path, i), type);
+}
+
+void complain_unknown_end(NodeScope& s, const base::Yaml& item, const std::string& path, const std::string& name, const NodeType& type) {
+  std::vector<std::string> names;
+  for (const auto& v : type.vertices) names.push_back(v.name);
+  if (gpu_number(name)) {
+    s.sink.add(item.mark, path, fmt::format("the node has no \"{}\"", name),
+               type.gpus == 1 ? "its only GPU is gpu0" : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
+  } else {
+    s.sink.add(item.mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names));
+  }
+}
+
+// The vertices that a name or a range stands for. Empty where there is a complaint.
+Ends read_end(NodeScope& s, const base::Yaml& end, const std::string& path, const NodeType& type) {
+  Ends found;
+  const auto text = base::as_text(end, path, s.sink);
+  if (!text) return found;
+  for (const std::string& name : expanded(s, *text, end, path)) {
+    const auto at = std::ranges::find(type.vertices, name, &Vertex::name);
+    const auto gpu = gpu_number(name);
+    if (at != type.vertices.end()) found.emplace_back(static_cast<int>(at - type.vertices.begin()));
+    else if (type.gpus == 0 || (gpu && *gpu < s.preset_gpus)) found.emplace_back();  // the missing count is reported where it is missing
+    else complain_unknown_end(s, end, path, name, type);
+  }
+  return found;
+}
+
+void complain_twice(NodeScope& s, const base::Yaml& item, const std::string& path, int vertex, const NodeType& type) {
+  s.sink.add(item.mark, path, fmt::format("\"{}\" is there twice", type.vertices[static_cast<std::size_t>(vertex)].name));
+}
+
+// A wire from each of the one end to the one of the other; two ranges go side by side, so that each has its own.
+void add_wires(NodeScope& s, const Ends& a, const Ends& b, Wire wire, const base::Yaml& ends, const std::string& path, NodeType& type) {
+  if (a.empty() || b.empty()) return;
+  if (a.size() != b.size() && a.size() != 1 && b.size() != 1) {
+    s.sink.add(ends.mark, path, fmt::format("the ranges have {} and {} names", a.size(), b.size()),
+               "two ranges are joined one by one, so they have equally many names");
+    return;
+  }
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::optional<int> from = a[a.size() == 1 ? 0 : i], to = b[b.size() == 1 ? 0 : i];
+    if (!from || !to) continue;
+    wire.a = *from;
+    wire.b = *to;
+    if (wire.a != wire.b) type.wires.push_back(wire);
+    else complain_twice(s, ends.items[1], path + "[1]", wire.b, type);
+  }
+}
+
+void read_wire(NodeScope& s, const base::Yaml& item, const std::string& path, NodeType& type) {
+  base::MapReader map(item, path, s.sink);
+  Wire wire;
+  const auto link = read_link_name(map, "link", s.links);
+  map.require("link");
+  wire.count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
+  const auto* between = map.optional("between");
+  const auto* all_pairs = map.optional("all_pairs");
+  map.finish();
+  if (!item.is_map()) return;
+  if ((between == nullptr) == (all_pairs == nullptr)) {
+    s.sink.add(item.mark, path, "a wire needs either \"between\" or \"all_pairs\"");
+    return;
+  }
+  const bool pair = between != nullptr;
+  const auto* ends = pair ? between : all_pairs;
+  const std::string ends_path = map.path_of(pair ? "between" : "all_pairs");
+  if (!ends->is_sequence() || (pair ? ends->items.size() != 2 : ends->items.size() < 2)) {
+    s.sink.add(ends->mark, ends_path, pair ? "expected two names" : "expected a list of at least two names");
+    return;
+  }
+  if (pair) {
+    const Ends a = read_end(s, ends->items[0], ends_path + "[0]", type), b = read_end(s, ends->items[1], ends_path + "[1]", type);
+    if (link) add_wires(s, a, b, {.link = *link, .count = wire.count}, *ends, ends_path, type);
+    return;
+  }
+  std::vector<int> found;
+  for (std::size_t i = 0; i < ends->items.size(); ++i)
+    for (const std::optional<int> vertex : read_end(s, ends->items[i], fmt::format("{}[{}]", ends_path, i), type)) {
+      if (!vertex) continue;
+      if (std::ranges::find(found, *vertex) == found.end()) found.push_back(*vertex);
+      else complain_twice(s, ends->items[i], fmt::format("{}[{}]", ends_path, i), *vertex, type);
+    }
+  if (!link) return;
+  wire.link = *link;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t j = i + 1; j < found.size(); ++j) {
+      wire.a = found[i];
+      wire.b = found[j];
+      type.wires.push_back(wire);
+    }
+  }
+}
+
+void read_wires(NodeScope& s, const base::Yaml& list, const std::string& path, NodeType& type) {
+  if (!list.is_sequence()) {
+    s.sink.add(list.mark, path, "expected a list of wires", "e.g. - {between: [gpu0, cpu0], link: pcie}");
+    return;
+  }
+  for (std::size_t i = 0; i < list.items.size(); ++i) read_wire(s, list.items[i], fmt::format("{}[{}]", path, i), type);
+}
+
+// Every GPU has a wire to the fabric, which is the node's last vertex.
+void read_domain(NodeScope& s, const base::Yaml& node, const std::string& path, NodeType& type) {
+  base::MapReader map(node, path, s.sink);
+  Domain domain;
+  domain.nodes = static_cast<int>(map.integer("nodes", 1, kMaxNodes).value_or(1));
+  domain.segment = static_cast<int>(map.integer("segment", 1, domain.nodes).value_or(domain.nodes));
+  const auto link = read_link_name(map, "link", s.links);
+  const int count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
+  const bool in_network = map.boolean("in_network").value_or(false);
+  map.require("nodes");
+  map.require("link");
+  map.finish();
+  const auto reducer = std::ranges::find_if(type.vertices, &Vertex::in_network);
+  if (in_network && reducer != type.vertices.end())
+    map.complain("in_network", fmt::format("{} reduces already", reducer->name), "one of the two can");
+  type.vertices.back().in_network = in_network;
+  for (int gpu = 0; gpu < type.gpus; ++gpu)
+    type.wires.push_back({.a = gpu, .b = static_cast<int>(type.vertices.size()) - 1, .link = link.value_or(0), .count = count});
+  type.domain = domain;
+}
+
+// `count`: known for the only type of a cluster; else the node says it.
 }  // namespace
 
 std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links) {
@@ -281,7 +256,24 @@ std::optional<int> read_link_name(base::MapReader& map, std::string_view key, co
 
 NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count, const std::vector<LinkType>& links,
                         int preset_gpus, base::Diagnostics& sink) {
-  return NodeReader(links, preset_gpus, sink).read(node, path, count);
+  NodeScope s{links, preset_gpus, sink};
+  base::MapReader map(node, path, s.sink);
+  NodeType type;
+  if (count) {
+    type.count = *count;
+  } else {
+    type.count = static_cast<int>(map.integer("count", 1, kMaxNodes).value_or(1));
+    map.require("count");
+  }
+  if (const auto* gpus = map.required("gpus")) read_gpus(s, *gpus, map.path_of("gpus"), type);
+  for (int i = 0; i < type.gpus; ++i) type.vertices.push_back({.name = fmt::format("gpu{}", i), .kind = VertexKind::gpu});
+  if (const auto* components = map.optional("components")) read_components(s, *components, map.path_of("components"), type);
+  const auto* domain = map.optional("domain");
+  if (domain != nullptr) type.vertices.push_back({.name = "fabric", .kind = VertexKind::switching});
+  if (const auto* wires = map.optional("wires")) read_wires(s, *wires, map.path_of("wires"), type);
+  if (domain != nullptr) read_domain(s, *domain, map.path_of("domain"), type);
+  map.finish();
+  return type;
 }
 
 }  // namespace topology

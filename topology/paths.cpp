@@ -1,4 +1,4 @@
-#include "topology/paths.hpp"
+#include "topology/routing.hpp"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>

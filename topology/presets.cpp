@@ -1,4 +1,4 @@
-#include "topology/presets.hpp"
+#include "topology/load.hpp"
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"

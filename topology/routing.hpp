@@ -4,14 +4,34 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "topology/cluster.hpp"
 #include "topology/description.hpp"
 #include "topology/networks/switch_network.hpp"
-#include "topology/paths.hpp"
 
 namespace topology {
+
+// One direction of a wire; a half-duplex wire gives two of them with one link.
+struct DirectedEdge {
+  int from = 0, to = 0;  // vertices
+  int link = 0;          // of the node, from 0
+  double bandwidth = 0;  // bytes per second
+  double latency = 0;    // seconds
+};
+
+struct Path {
+  std::vector<int> links;  // of the node, in order
+  double bandwidth = 0;    // of the narrowest; infinite for an empty path
+  double latency = 0;      // sum
+  bool found = false;
+  RouteKind kind = RouteKind::fabric;
+};
+
+// Returns the best path from `source` to every vertex, one entry per vertex. Cost: O(kinds x V^2 E log V) at worst, V and E those of one
+// node.
+[[nodiscard]] std::vector<Path> best_paths(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source);
 
 // The paths inside a node of one type; links are numbered from the node's first link.
 struct NodeTables {
@@ -25,7 +45,7 @@ struct NodeTables {
   std::vector<std::vector<int>> nics_of_gpu, nics_in_domain;
   std::vector<Path> to_fabric;  // [gpu]; empty where the node is a domain of its own
   std::vector<Path> from_fabric;
-  std::vector<std::optional<HostLink>> to_host;  // [gpu], its share of the way to the nearest CPU
+  std::vector<std::optional<HostLink>> to_host;  // [gpu], its share of the path to the nearest CPU
   std::vector<Path> to_switch;                   // [gpu], the in-network switch; empty without one
   std::vector<Path> from_switch;
 };
@@ -52,5 +72,9 @@ struct Cluster::Routing {
   // otherwise.
   [[nodiscard]] int nic_of_node(int node, int nic_of_domain) const;
 };
+
+// Returns: the cluster of a description (builder.cpp). `node_marks`: where to say that a node's wiring leaves GPUs apart, one (mark, path)
+// per node type. Throws: base::InputError.
+[[nodiscard]] Cluster build_cluster(ClusterDescription description, const std::vector<std::pair<base::Mark, std::string>>& node_marks);
 
 }  // namespace topology

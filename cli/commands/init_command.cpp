@@ -10,7 +10,6 @@
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "topology/load.hpp"
-#include "topology/presets.hpp"
 
 namespace cli {
 namespace {

@@ -24,7 +24,6 @@
 #include "search/rules/rule_files/rule_file.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"
-#include "topology/presets.hpp"
 
 namespace cli {
 namespace {

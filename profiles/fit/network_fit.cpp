@@ -15,7 +15,6 @@
 #include "profiles/fit/log_search.hpp"
 #include "sim/collectives/collective_cost.hpp"
 #include "topology/load.hpp"
-#include "topology/presets.hpp"
 
 namespace fit {
 namespace {

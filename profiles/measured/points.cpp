@@ -10,7 +10,7 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "pcg/plan/plan.hpp"
-#include "topology/presets.hpp"
+#include "topology/load.hpp"
 
 namespace measured {
 namespace {

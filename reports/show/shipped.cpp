@@ -12,7 +12,6 @@
 #include "reports/layout/table.hpp"
 #include "search/problem/wording.hpp"
 #include "topology/load.hpp"
-#include "topology/presets.hpp"
 
 namespace reports {
 namespace {

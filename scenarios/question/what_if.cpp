@@ -10,9 +10,9 @@
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"
-#include "scenarios/question/scenario.hpp"
 #include "scenarios/question/training.hpp"
-#include "topology/keys/profile_keys.hpp"
+#include "scenarios/question/scenario.hpp"
+#include "topology/profile_keys.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {

@@ -12,7 +12,7 @@
 #include "profiles/network_profile.hpp"
 #include "search/planners.hpp"
 #include "topology/cluster.hpp"
-#include "topology/presets.hpp"
+#include "topology/load.hpp"
 
 namespace {
 

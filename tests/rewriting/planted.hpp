@@ -17,6 +17,11 @@ namespace rules::rewriting {
 // No operator cut.
 [[nodiscard]] pcg::Pcg serial_pcg(const pcg::Graph& g);
 
+// A rule whose source is a variable alone (x = combine(partition(x))) holds at every tensor: no matcher lists it, this names one. All
+// readers of the tensor read the target instead. `chosen`: sizes of letters that only the target has.
+[[nodiscard]] Match match_at(std::size_t number, const Rule& rule, const pcg::Pcg& graph, pcg::TensorRef tensor, int row,
+                             const LetterSizes& chosen = {});
+
 // Of all results, in order: what no rewrite may change.
 [[nodiscard]] std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g);
 

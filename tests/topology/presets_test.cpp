@@ -10,7 +10,6 @@
 #include "tests/about.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"
-#include "topology/presets.hpp"
 
 using namespace topology_test;
 

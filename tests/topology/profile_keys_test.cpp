@@ -1,5 +1,5 @@
 // `node.gpus.file` and `network_profile: {file: ...}`: whole paths, and one of name and file.
-#include "topology/keys/profile_keys.hpp"
+#include "topology/profile_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "topology/imports/imports.hpp"
 
-#include "topology/imports/importers.hpp"
+#include "topology/imports/source_text.hpp"
 
 namespace topology {
 std::optional<ImportedTopology> import_topology(std::string_view text, const std::string& file, const ImportConfig& config) {

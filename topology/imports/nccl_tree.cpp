@@ -19,180 +19,163 @@ constexpr int kMostElements = 10'000;      // of a real node: some hundreds
 constexpr int kMostLinks = 1000;           // bonded, as in our own format
 constexpr double kPcie3 = 8, kLanes = 16;  // GT/s and lanes that NCCL takes where the file has none (src/graph/topo.cc)
 
-class TreeReader {
- public:
-  explicit TreeReader(const SourceText& source) : source_(source) {}
-
-  NcclTree read(const pugi::xml_node& system) {
-    for (const auto& child : elements(system)) {
-      if (name_of(child) == "cpu") read_cpu(child);
-      else left_out(child);
-    }
-    if (tree_.cpus.empty() && sink_.empty()) complain(system, "<system> has no <cpu>: there is no machine in it");
-    if (hosts_.size() > 1)
-      complain(system, fmt::format("{} hosts (host_hash) in one file", hosts_.size()),
-               "write it on one node: ours has one node type per section");
-    sink_.throw_if_any();
-    for (const auto& [name, count] : left_out_) tree_.notes.push_back(fmt::format("{} element(s) <{}> left out: not known.", count, name));
-    return std::move(tree_);
-  }
-
- private:
-  static std::string name_of(const pugi::xml_node& node) { return node.name(); }
-
-  [[nodiscard]] base::Mark mark_of(const pugi::xml_node& node) const {
-    return source_.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0)));
-  }
-
-  void complain(const pugi::xml_node& node, std::string message, std::string hint = {}) {
-    sink_.add(mark_of(node), "", std::move(message), std::move(hint));
-  }
-
-  std::vector<pugi::xml_node> elements(const pugi::xml_node& parent) {
-    std::vector<pugi::xml_node> found;
-    for (const auto& child : parent.children()) {
-      if (child.type() != pugi::node_element) continue;
-      if (++elements_ > kMostElements) refuse(mark_of(child), fmt::format("more than {} elements: this is no node", kMostElements));
-      found.push_back(child);
-    }
-    return found;
-  }
-
-  void left_out(const pugi::xml_node& node) { ++left_out_[name_of(node).substr(0, 40)]; }
-
-  std::string text(const pugi::xml_node& node, const char* key) {
-    const auto attribute = node.attribute(key);
-    if (!attribute) complain(node, fmt::format("<{}> has no {}", node.name(), key));
-    return attribute.value();
-  }
-
-  int number(const pugi::xml_node& node, const char* key, int at_most) {
-    const auto value = text(node, key);
-    const auto n = parse_count(value);
-    if (node.attribute(key) && (!n || *n > at_most))
-      complain(node, fmt::format("{}=\"{}\" of <{}> is no whole number from 0 to {}", key, value, node.name(), at_most));
-    return n.value_or(0);
-  }
-
-  void read_cpu(const pugi::xml_node& node) {
-    NcclCpu cpu;
-    cpu.numa = node.attribute("numaid").value() == std::string("-1") ? -1 : number(node, "numaid", 1'000'000);
-    if (std::ranges::find(tree_.cpus, cpu.numa, &NcclCpu::numa) != tree_.cpus.end())
-      complain(node, fmt::format("NUMA node {} is there twice", cpu.numa));
-    cpu.arch = node.attribute("arch").value();
-    cpu.vendor = node.attribute("vendor").value();
-    if (node.attribute("familyid")) cpu.family = number(node, "familyid", 1'000'000);
-    if (node.attribute("modelid")) cpu.model = number(node, "modelid", 1'000'000);
-    hosts_.insert(node.attribute("host_hash").value());
-    for (const auto& child : elements(node)) {
-      if (name_of(child) == "pci") {
-        cpu.devices.push_back(read_pci(child, 1));
-      } else if (name_of(child) == "nic") {
-        NcclPci nic;
-        nic.mark = mark_of(child);
-        read_nic(child, nic);
-        cpu.devices.push_back(std::move(nic));
-      } else {
-        left_out(child);
-      }
-    }
-    tree_.cpus.push_back(std::move(cpu));
-    if (tree_.cpus.size() > kMaxCpus) refuse(mark_of(node), fmt::format("more than {} NUMA nodes in one node", kMaxCpus));
-  }
-
-  NcclPci read_pci(const pugi::xml_node& node, int depth) {
-    if (depth > kDeepest) refuse(mark_of(node), fmt::format("more than {} PCIe switches above each other", kDeepest));
-    NcclPci pci;
-    pci.mark = mark_of(node);
-    pci.bus_id = text(node, "busid");
-    pci.device_class = text(node, "class");
-    pci.bandwidth = bandwidth(node);
-    if (!pci.bus_id.empty() && !bus_ids_.insert(pci.bus_id).second) complain(node, fmt::format("PCI device {} is there twice", pci.bus_id));
-    for (const auto& child : elements(node)) {
-      const auto name = name_of(child);
-      if (name == "pci") pci.children.push_back(read_pci(child, depth + 1));
-      else if (name == "nic") read_nic(child, pci);
-      else if (name == "gpu") read_gpu(child, pci);
-      else left_out(child);
-    }
-    return pci;
-  }
-
-  // "8 GT/s", "16.0 GT/s PCIe", "Unknown speed", "".
-  std::optional<base::BytesPerSecond> bandwidth(const pugi::xml_node& node) {
-    const std::string speed = node.attribute("link_speed").value(), width = node.attribute("link_width").value();
-    const bool no_speed = speed.empty() || speed.starts_with("Unknown");
-    const bool no_width = width.empty() || parse_count(width) == 0 || width == "63" || width == "255";  // 63, 255: the kernel's "unknown"
-    // GT/s of PCIe 1.0 to 6.0 (PCI Express Base Specification).
-    static constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
-    double rate = kPcie3;
-    const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), rate);
-    if (!no_speed && (error != std::errc{} || std::ranges::find(kSpeeds, rate) == kSpeeds.end() || !std::string(end).starts_with(" GT/s")))
-      complain(node, fmt::format("link_speed=\"{}\" is no PCIe speed", speed), "e.g. \"16 GT/s\"; empty where it is not known");
-    const auto lanes = parse_count(width);
-    if (!no_width && (!lanes || *lanes > 32)) complain(node, fmt::format("link_width=\"{}\" is no number of lanes", width));
-    if (no_speed && no_width) return std::nullopt;
-    return base::BytesPerSecond((no_speed ? kPcie3 : rate) * (no_width ? kLanes : lanes.value_or(16)) / 8 * 1e9);
-  }
-
-  void read_nic(const pugi::xml_node& node, NcclPci& place) {
-    for (const auto& child : elements(node)) {
-      if (name_of(child) != "net") {
-        left_out(child);
-        continue;
-      }
-      NcclNet net;
-      net.mark = mark_of(child);
-      net.dev = number(child, "dev", 1'000'000);
-      net.name = child.attribute("name").value();
-      const std::string speed = child.attribute("speed").value();
-      const int mbps = speed.empty() || speed.starts_with('-') ? 0 : number(child, "speed", 100'000'000);
-      net.speed = base::BytesPerSecond((mbps == 0 ? 10'000 : mbps) * 1e6 / 8);
-      if (mbps == 0) tree_.notes.push_back(fmt::format("Net {} has no speed: 10 Gbit/s, as NCCL takes it.", net.name));
-      if (!nets_.insert(net.dev).second) complain(child, fmt::format("net dev {} is there twice", net.dev));
-      if (nets_.size() > kMaxDevices) refuse(net.mark, fmt::format("more than {} ports in one node", kMaxDevices));
-      place.nets.push_back(std::move(net));
-    }
-  }
-
-  void read_gpu(const pugi::xml_node& node, NcclPci& place) {
-    if (place.gpu) complain(node, fmt::format("PCI device {} has two <gpu>", place.bus_id));
-    NcclGpu gpu;
-    gpu.mark = mark_of(node);
-    gpu.dev = number(node, "dev", 1'000'000);
-    if (!gpus_.insert(gpu.dev).second) complain(node, fmt::format("GPU dev {} is there twice", gpu.dev));
-    if (gpus_.size() > kMaxDevices) refuse(gpu.mark, fmt::format("more than {} GPUs in one node", kMaxDevices));
-    if (node.attribute("sm")) gpu.sm = number(node, "sm", 10'000);
-    for (const auto& child : elements(node)) {
-      if (name_of(child) == "nvlink") gpu.nvlinks.push_back(read_nvlink(child));
-      else if (name_of(child) == "c2c") gpu.c2c_gb_s += number(child, "bw", 10'000'000) / 1000.0 * number(child, "count", kMostLinks);
-      else left_out(child);
-    }
-    place.gpu = std::move(gpu);
-  }
-
-  NcclNvlink read_nvlink(const pugi::xml_node& node) {
-    NcclNvlink link;
-    link.mark = mark_of(node);
-    link.target = text(node, "target");
-    link.count = number(node, "count", kMostLinks);
-    const auto target = text(node, "tclass");
-    if (target.starts_with("0x03")) link.to = NcclNvlink::To::gpu;
-    else if (target == "0x068000") link.to = NcclNvlink::To::nvswitch;
-    else if (target == "0x068001") link.to = NcclNvlink::To::cpu;  // the NVLink bridge of a POWER CPU
-    else complain(node, fmt::format("tclass=\"{}\" is neither a GPU, an NVSwitch nor a CPU", target));
-    if (link.count == 0) complain(node, "an NVLink of count 0");
-    return link;
-  }
-
-  const SourceText& source_;
-  base::Diagnostics sink_;
-  NcclTree tree_;
-  std::set<std::string> hosts_, bus_ids_;
-  std::set<int> nets_, gpus_;
-  std::map<std::string, int> left_out_;
-  int elements_ = 0;
+struct TreeReading {
+  const SourceText& source;
+  base::Diagnostics sink;
+  NcclTree tree;
+  std::set<std::string> hosts, bus_ids;
+  std::set<int> nets, gpus;
+  std::map<std::string, int> left_out;
+  int elements = 0;
 };
+
+base::Mark mark_of(const TreeReading& r, const pugi::xml_node& node) {
+  return r.source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0)));
+}
+
+std::vector<pugi::xml_node> elements(TreeReading& r, const pugi::xml_node& parent) {
+  std::vector<pugi::xml_node> found;
+  for (const auto& child : parent.children()) {
+    if (child.type() != pugi::node_element) continue;
+    if (++r.elements > kMostElements) refuse(mark_of(r, child), fmt::format("more than {} elements: this is no node", kMostElements));
+    found.push_back(child);
+  }
+  return found;
+}
+
+std::string name_of(const pugi::xml_node& node) { return node.name(); }
+
+void complain(TreeReading& r, const pugi::xml_node& node, std::string message, std::string hint = {}) {
+  r.sink.add(mark_of(r, node), "", std::move(message), std::move(hint));
+}
+
+std::string text(TreeReading& r, const pugi::xml_node& node, const char* key) {
+  const auto attribute = node.attribute(key);
+  if (!attribute) complain(r, node, fmt::format("<{}> has no {}", node.name(), key));
+  return attribute.value();
+}
+
+int number(TreeReading& r, const pugi::xml_node& node, const char* key, int at_most) {
+  const auto value = text(r, node, key);
+  const auto n = parse_count(value);
+  if (node.attribute(key) && (!n || *n > at_most))
+    complain(r, node, fmt::format("{}=\"{}\" of <{}> is no whole number from 0 to {}", key, value, node.name(), at_most));
+  return n.value_or(0);
+}
+
+// "8 GT/s", "16.0 GT/s PCIe", "Unknown speed", "".
+std::optional<base::BytesPerSecond> bandwidth(TreeReading& r, const pugi::xml_node& node) {
+  const std::string speed = node.attribute("link_speed").value(), width = node.attribute("link_width").value();
+  const bool no_speed = speed.empty() || speed.starts_with("Unknown");
+  const bool no_width = width.empty() || parse_count(width) == 0 || width == "63" || width == "255";  // 63, 255: the kernel's "unknown"
+  // GT/s of PCIe 1.0 to 6.0 (PCI Express Base Specification).
+  static constexpr std::array kSpeeds = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  double rate = kPcie3;
+  const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), rate);
+  if (!no_speed && (error != std::errc{} || std::ranges::find(kSpeeds, rate) == kSpeeds.end() || !std::string(end).starts_with(" GT/s")))
+    complain(r, node, fmt::format("link_speed=\"{}\" is no PCIe speed", speed), "e.g. \"16 GT/s\"; empty where it is not known");
+  const auto lanes = parse_count(width);
+  if (!no_width && (!lanes || *lanes > 32)) complain(r, node, fmt::format("link_width=\"{}\" is no number of lanes", width));
+  if (no_speed && no_width) return std::nullopt;
+  return base::BytesPerSecond((no_speed ? kPcie3 : rate) * (no_width ? kLanes : lanes.value_or(16)) / 8 * 1e9);
+}
+
+void left_out(TreeReading& r, const pugi::xml_node& node) { ++r.left_out[name_of(node).substr(0, 40)]; }
+
+void read_nic(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
+  for (const auto& child : elements(r, node)) {
+    if (name_of(child) != "net") {
+      left_out(r, child);
+      continue;
+    }
+    NcclNet net;
+    net.mark = mark_of(r, child);
+    net.dev = number(r, child, "dev", 1'000'000);
+    net.name = child.attribute("name").value();
+    const std::string speed = child.attribute("speed").value();
+    const int mbps = speed.empty() || speed.starts_with('-') ? 0 : number(r, child, "speed", 100'000'000);
+    net.speed = base::BytesPerSecond((mbps == 0 ? 10'000 : mbps) * 1e6 / 8);
+    if (mbps == 0) r.tree.notes.push_back(fmt::format("Net {} has no speed: 10 Gbit/s, as NCCL takes it.", net.name));
+    if (!r.nets.insert(net.dev).second) complain(r, child, fmt::format("net dev {} is there twice", net.dev));
+    if (r.nets.size() > kMaxDevices) refuse(net.mark, fmt::format("more than {} ports in one node", kMaxDevices));
+    place.nets.push_back(std::move(net));
+  }
+}
+
+NcclNvlink read_nvlink(TreeReading& r, const pugi::xml_node& node) {
+  NcclNvlink link;
+  link.mark = mark_of(r, node);
+  link.target = text(r, node, "target");
+  link.count = number(r, node, "count", kMostLinks);
+  const auto target = text(r, node, "tclass");
+  if (target.starts_with("0x03")) link.to = NcclNvlink::To::gpu;
+  else if (target == "0x068000") link.to = NcclNvlink::To::nvswitch;
+  else if (target == "0x068001") link.to = NcclNvlink::To::cpu;  // the NVLink bridge of a POWER CPU
+  else complain(r, node, fmt::format("tclass=\"{}\" is neither a GPU, an NVSwitch nor a CPU", target));
+  if (link.count == 0) complain(r, node, "an NVLink of count 0");
+  return link;
+}
+
+void read_gpu(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
+  if (place.gpu) complain(r, node, fmt::format("PCI device {} has two <gpu>", place.bus_id));
+  NcclGpu gpu;
+  gpu.mark = mark_of(r, node);
+  gpu.dev = number(r, node, "dev", 1'000'000);
+  if (!r.gpus.insert(gpu.dev).second) complain(r, node, fmt::format("GPU dev {} is there twice", gpu.dev));
+  if (r.gpus.size() > kMaxDevices) refuse(gpu.mark, fmt::format("more than {} GPUs in one node", kMaxDevices));
+  if (node.attribute("sm")) gpu.sm = number(r, node, "sm", 10'000);
+  for (const auto& child : elements(r, node)) {
+    if (name_of(child) == "nvlink") gpu.nvlinks.push_back(read_nvlink(r, child));
+    else if (name_of(child) == "c2c") gpu.c2c_gb_s += number(r, child, "bw", 10'000'000) / 1000.0 * number(r, child, "count", kMostLinks);
+    else left_out(r, child);
+  }
+  place.gpu = std::move(gpu);
+}
+
+NcclPci read_pci(TreeReading& r, const pugi::xml_node& node, int depth) {
+  if (depth > kDeepest) refuse(mark_of(r, node), fmt::format("more than {} PCIe switches above each other", kDeepest));
+  NcclPci pci;
+  pci.mark = mark_of(r, node);
+  pci.bus_id = text(r, node, "busid");
+  pci.device_class = text(r, node, "class");
+  pci.bandwidth = bandwidth(r, node);
+  if (!pci.bus_id.empty() && !r.bus_ids.insert(pci.bus_id).second)
+    complain(r, node, fmt::format("PCI device {} is there twice", pci.bus_id));
+  for (const auto& child : elements(r, node)) {
+    const auto name = name_of(child);
+    if (name == "pci") pci.children.push_back(read_pci(r, child, depth + 1));
+    else if (name == "nic") read_nic(r, child, pci);
+    else if (name == "gpu") read_gpu(r, child, pci);
+    else left_out(r, child);
+  }
+  return pci;
+}
+
+void read_cpu(TreeReading& r, const pugi::xml_node& node) {
+  NcclCpu cpu;
+  cpu.numa = node.attribute("numaid").value() == std::string("-1") ? -1 : number(r, node, "numaid", 1'000'000);
+  if (std::ranges::find(r.tree.cpus, cpu.numa, &NcclCpu::numa) != r.tree.cpus.end())
+    complain(r, node, fmt::format("NUMA node {} is there twice", cpu.numa));
+  cpu.arch = node.attribute("arch").value();
+  cpu.vendor = node.attribute("vendor").value();
+  if (node.attribute("familyid")) cpu.family = number(r, node, "familyid", 1'000'000);
+  if (node.attribute("modelid")) cpu.model = number(r, node, "modelid", 1'000'000);
+  r.hosts.insert(node.attribute("host_hash").value());
+  for (const auto& child : elements(r, node)) {
+    if (name_of(child) == "pci") {
+      cpu.devices.push_back(read_pci(r, child, 1));
+    } else if (name_of(child) == "nic") {
+      NcclPci nic;
+      nic.mark = mark_of(r, child);
+      read_nic(r, child, nic);
+      cpu.devices.push_back(std::move(nic));
+    } else {
+      left_out(r, child);
+    }
+  }
+  r.tree.cpus.push_back(std::move(cpu));
+  if (r.tree.cpus.size() > kMaxCpus) refuse(mark_of(r, node), fmt::format("more than {} NUMA nodes in one node", kMaxCpus));
+}
 
 }  // namespace
 
@@ -220,7 +203,18 @@ std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
       refuse(source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(next.offset_debug(), 0))),
              fmt::format("a second root, <{}>: XML has one", next.name()), "one node per file");
   }
-  return TreeReader(source).read(root);
+  TreeReading r{.source = source};
+  for (const auto& child : elements(r, root)) {
+    if (name_of(child) == "cpu") read_cpu(r, child);
+    else left_out(r, child);
+  }
+  if (r.tree.cpus.empty() && r.sink.empty()) complain(r, root, "<system> has no <cpu>: there is no machine in it");
+  if (r.hosts.size() > 1)
+    complain(r, root, fmt::format("{} hosts (host_hash) in one file", r.hosts.size()),
+             "write it on one node: ours has one node type per section");
+  r.sink.throw_if_any();
+  for (const auto& [name, count] : r.left_out) r.tree.notes.push_back(fmt::format("{} element(s) <{}> left out: not known.", count, name));
+  return std::move(r.tree);
 }
 
 }  // namespace topology::imports

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/yaml/emit.hpp"
-#include "topology/presets.hpp"
+#include "topology/load.hpp"
 
 namespace topology::imports {
 namespace {

@@ -37,4 +37,15 @@ struct SmiMatrix {
 // Returns nullopt when there is no such matrix in the text. Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SmiMatrix> read_smi_matrix(const SourceText& source);
 
+// One entry per device: a number that devices of one group share. Each level's groups lie within those of the next.
+struct SmiPlaces {
+  std::vector<int> pix;               // one PCIe switch
+  std::vector<int> pxb;               // several PCIe switches
+  std::vector<int> cpu;               // one NUMA node; numbered from 0 by first device
+  std::vector<std::string> problems;  // pairs that cannot be as far apart as the matrix says
+  std::vector<std::string> notes;     // what was assumed
+};
+
+[[nodiscard]] SmiPlaces place_devices(const SmiMatrix& matrix);  // O(devices^3)
+
 }  // namespace topology::imports

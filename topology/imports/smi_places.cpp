@@ -1,4 +1,4 @@
-#include "topology/imports/smi_places.hpp"
+#include "topology/imports/smi_matrix.hpp"
 
 #include <fmt/core.h>
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/diagnostics.hpp"
+#include "topology/imports/imports.hpp"
 
 namespace topology::imports {
 
@@ -27,5 +28,9 @@ class SourceText {
 [[nodiscard]] std::optional<int> parse_count(std::string_view text);
 // Throws: base::InputError with this one problem.
 [[noreturn]] void refuse(base::Mark mark, std::string message, std::string hint = {});
+
+[[nodiscard]] std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config);
+[[nodiscard]] std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std::string& file, const ImportConfig& config);
+[[nodiscard]] std::optional<ImportedTopology> import_slurm(std::string_view text, const std::string& file, const ImportConfig& config);
 
 }  // namespace topology::imports

@@ -1,5 +1,4 @@
-#include "base/check.hpp"
-#include "topology/networks/ways.hpp"
+#include "topology/networks/switch_network.hpp"
 
 namespace topology {
 namespace {
@@ -18,22 +17,8 @@ class CustomSwitches final : public SwitchNetwork {
     return network_.switches[static_cast<std::size_t>(network_switch)];
   }
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
-  [[nodiscard]] std::vector<int> way(int from, int to, int spread) const override {
-    std::vector<int> way;
-    if (from == to) return way;
-    const std::vector<int>& distance = distances_[static_cast<std::size_t>(to)];
-    while (from != to) {
-      std::vector<int> next;
-      for (const int l : graph_.leaving(from))
-        if (distance[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].to)] == distance[static_cast<std::size_t>(from)] - 1)
-          next.push_back(l);
-      BASE_CHECK(!next.empty(), "no way from {} to {}", name_of(from), name_of(to));
-      const int choices = static_cast<int>(next.size());
-      way.push_back(next[static_cast<std::size_t>(spread % choices)]);
-      spread /= choices;
-      from = links_[static_cast<std::size_t>(way.back())].to;
-    }
-    return way;
+  [[nodiscard]] std::vector<int> route(int from, int to, int spread) const override {
+    return graph_.route(from, to, distances_[static_cast<std::size_t>(to)], spread);
   }
 
  private:

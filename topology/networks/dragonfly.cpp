@@ -33,16 +33,16 @@ class DragonflyNetwork final : public SwitchNetwork {
     return fmt::format("group{}.router{}", network_switch / routers_, network_switch % routers_);
   }
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
-  [[nodiscard]] std::vector<int> way(int from, int to, int) const override {
+  [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
     const int g = from / routers_, h = to / routers_;
     if (g == h) return from == to ? std::vector<int>{} : std::vector<int>{local(from, to)};
     const int m = (from + to) % shape_.global_links;
     const int out = gateway(g, h, m), in = gateway(h, g, m);
-    std::vector<int> way;
-    if (from != out) way.push_back(local(from, out));
-    way.push_back(global(g, h, m));
-    if (in != to) way.push_back(local(in, to));
-    return way;
+    std::vector<int> route;
+    if (from != out) route.push_back(local(from, out));
+    route.push_back(global(g, h, m));
+    if (in != to) route.push_back(local(in, to));
+    return route;
   }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The switches between nodes, the links between them and the ways through them. It knows nodes and NICs by number and links by place;
+// The switches between nodes, the links between them and the routes through them. It knows nodes and NICs by number and links by index;
 // what a link carries is in multiples of its type's bandwidth.
 //
 // Links by kind (multiples of the bandwidth of `network.link` unless a type is named); each goes one way, and its twin back:
@@ -10,13 +10,13 @@
 //   dragonfly  router -> router: local_links within a group; global_links single ones between two groups
 //   torus      place -> next place in each dimension, both ways; a dimension of two places has one such pair
 //   custom     as written
-// Latency: a link of a tree has its type's on the way up and none on the way down, all others have theirs each way.
+// Latency: a link of a tree has its type's upwards and none downwards, all others have theirs in each direction.
 //
-// Ways: shortest ones. A tree is climbed no higher than needed. A dragonfly's message goes to the router that has the link to the other
+// Routes: shortest ones. A tree is climbed no higher than needed. A dragonfly's message goes to the router that has the link to the other
 // group, over it and on to its router; of several such links it takes number (from + to) modulo their count. A torus is crossed dimension
-// by dimension, the shorter way round, forwards where both are as long. In a custom network a switch with several next ones on shortest
-// ways takes number (destination's node + NIC) modulo their count, and every further one divides first by the counts before (the digits by
-// which InfiniBand's fat-tree routing spreads destinations).
+// by dimension, in the shorter direction, forwards where both are as long. In a custom network a switch with several next ones on shortest
+// routes takes number (destination's node + NIC) modulo their count, and every further one divides first by the counts before (the digits
+// by which InfiniBand's fat-tree routing spreads destinations).
 
 #include <memory>
 #include <optional>
@@ -44,8 +44,8 @@ class SwitchNetwork {
   [[nodiscard]] virtual int switch_of(int node, int nic) const = 0;
   [[nodiscard]] virtual std::string name_of(int network_switch) const = 0;
   [[nodiscard]] virtual std::span<const SwitchLink> links() const = 0;
-  // Returns the links of the way, in order: none from a switch to itself. `spread`: node + NIC of the destination.
-  [[nodiscard]] virtual std::vector<int> way(int from, int to, int spread) const = 0;
+  // Returns: the links of the route, in order: none from a switch to itself. `spread`: node + NIC of the destination.
+  [[nodiscard]] virtual std::vector<int> route(int from, int to, int spread) const = 0;
 };
 
 // NICs of every node by number.
@@ -60,12 +60,34 @@ using NicCounts = std::vector<int>;
 [[nodiscard]] std::unique_ptr<SwitchNetwork> make_torus(const Network& network);
 [[nodiscard]] std::unique_ptr<SwitchNetwork> make_custom(const Network& network);
 
-// Returns the same network without the links that carry nothing any more and with the others narrowed. Ways that crossed one that is gone
-// are shortest ways among what is left, the lowest numbers first. `left`: the share of each link that is left, per link.
+// Returns the same network without the links that carry nothing any more and with the others narrowed. Routes that crossed one that is gone
+// are shortest among what is left, the lowest numbers first. `left`: the share of each link that is left, per link.
 [[nodiscard]] std::unique_ptr<SwitchNetwork> with_faults(std::unique_ptr<SwitchNetwork> network, const std::vector<double>& left);
 
-// Returns two of `ends` between which no way is left, or nullopt. Cost: O(links).
+// Returns two of `ends` between which no route is left, or nullopt. Cost: O(links).
 [[nodiscard]] std::optional<std::pair<int, int>> unreached(const SwitchNetwork& network, const std::vector<double>& left,
                                                            const std::set<int>& ends);
+
+// The links that leave each switch. Private to this folder.
+class SwitchGraph {
+ public:
+  static constexpr int kUnreached = -1;
+
+  // `left`: per link, 0 where it is gone; empty: all are there. Requires: the links outlive it.
+  SwitchGraph(int switches, std::span<const SwitchLink> links, const std::vector<double>& left);
+  SwitchGraph(const SwitchGraph&) = delete;
+  SwitchGraph& operator=(const SwitchGraph&) = delete;
+
+  [[nodiscard]] int switches() const { return static_cast<int>(leaving_.size()); }
+  // Returns: the number of links on a shortest route from every switch to one, or kUnreached. Cost: O(links).
+  [[nodiscard]] std::vector<int> distances_to(int to) const;
+  // Returns: the links of a shortest route. Where n links lead nearer, it takes number spread % n of them and goes on with spread / n.
+  // Requires: the distances to `to`, which `from` reaches.
+  [[nodiscard]] std::vector<int> route(int from, int to, const std::vector<int>& distances, int spread) const;
+
+ private:
+  std::span<const SwitchLink> links_;
+  std::vector<std::vector<int>> leaving_, entering_;  // per switch, ascending
+};
 
 }  // namespace topology

@@ -26,17 +26,17 @@ class TorusNetwork final : public SwitchNetwork {
     return name;
   }
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
-  [[nodiscard]] std::vector<int> way(int from, int to, int) const override {
-    std::vector<int> way;
+  [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
+    std::vector<int> route;
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
       const int ahead = (coordinate(to, d) - coordinate(from, d) + sizes_[d]) % sizes_[d];
       const bool forwards = 2 * ahead <= sizes_[d];
       for (int steps = forwards ? ahead : sizes_[d] - ahead; steps > 0; --steps) {
-        way.push_back((forwards ? forwards_ : backwards_)[d] + from);
+        route.push_back((forwards ? forwards_ : backwards_)[d] + from);
         from = moved(from, d, forwards ? 1 : -1);
       }
     }
-    return way;
+    return route;
   }
 
  private:

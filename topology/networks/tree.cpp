@@ -44,7 +44,7 @@ class TreeNetwork final : public SwitchNetwork {
     return fmt::format("{}{}", rails ? "rail" : "leaf", network_switch);
   }
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
-  [[nodiscard]] std::vector<int> way(int from, int to, int) const override {
+  [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
     if (from == to) return {};
     const int up = 2 * from, down = 2 * to + 1;
     if (pods_ < 2 || pod_of(from) == pod_of(to)) return {up, down};

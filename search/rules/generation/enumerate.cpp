@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
+#include "search/rules/language/typing.hpp"
 #include "search/rules/semantics/values.hpp"
 
 namespace rules {
@@ -59,258 +60,297 @@ Operators joined(const Operators& a, const Operators& b) {
 // Both halves of a split are one.
 std::size_t operators_of(const Term& t) {
   std::size_t count = 0;
-  for (std::size_t n = 0; n < t.nodes.size(); ++n) {
-    const auto is_other_half = [&](const Node& m) {
-      return is_split(m.kind) && m.kind != t.nodes[n].kind && m.inputs == t.nodes[n].inputs && m.axis == t.nodes[n].axis &&
-             m.at == t.nodes[n].at;
-    };
-    const bool counted =
-        is_split(t.nodes[n].kind) && std::any_of(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n), is_other_half);
-    if (t.nodes[n].kind != Kind::variable && !counted) ++count;
-  }
+  for (std::size_t n = 0; n < t.nodes.size(); ++n)
+    if (t.nodes[n].kind != Kind::variable && other_half(t, n).value_or(n) >= n) ++count;
   return count;
 }
 
-class Enumeration {
- public:
-  Enumeration(const Setting& setting, int operators) : s_(setting), most_(static_cast<std::size_t>(operators)) {
-    for (std::size_t i = 0; i < kDraws; ++i) sizes_.emplace_back(s_.variables, i + 1);
-    levels_.resize(most_ + 1);
-    for (std::size_t v = 0; v < s_.variables.size(); ++v) {
-      Entry e{.graph = {.op = -1 - static_cast<std::int32_t>(v)}, .type = intern(s_.variables[v].types)};
-      for (std::size_t i = 0; i < kDraws; ++i) e.values[i] = value_of(s_.variables[v], s_.variables, sizes_[i], i + 1);
-      keep(std::move(e), 0);
-    }
+// --- operators that are worth forming ----------------------------------------------------------------------------------------
+
+// A cut may only be where the size's symbols say that it is inside.
+bool is_inside(const Node& n, const Types& t) {
+  if (n.axis >= t[0].rank) return false;
+  const auto whole = letters_of(dim_size(t, n.axis)), part = letters_of(n.at);
+  return whole && part && whole->size() > part->size() && std::ranges::includes(*whole, *part);
+}
+
+// Nothing is done with a number but scaling by it; kernels are no images, gains no rows.
+bool is_sensible(Kind k, std::span<const Types* const> in) {
+  if (in.empty()) return true;
+  const Type& x = (*in[0])[0];
+  if (x.rank == 0) return false;
+  if (k == Kind::attention) return x.rank == 3 && letters_of({x.size[2] / 3, (*in[0])[1].size[2] / 3, (*in[0])[2].size[2] / 3});
+  if (k == Kind::softmax || k == Kind::layer_norm || k == Kind::rms_norm) return x.rank > 1;
+  if (is_convolution(k) || is_pool(k)) return x.rank == 4 && x.size[2] != (*in[0])[1].size[2] && x.size[3] != (*in[0])[1].size[3];
+  return true;
+}
+
+// Groups must divide a kernel's outputs because of the symbols, too.
+bool groups_divide(const Types& x, const Types& w) {
+  if (x[0].rank != 4 || w[0].rank != 4) return false;
+  Numbers groups, outs, quotient;
+  for (std::size_t a = 0; a < groups.size(); ++a) {
+    groups[a] = x[a].size[1] / w[a].size[1];
+    outs[a] = w[a].size[0];
+    if (groups[a] == 0 || outs[a] % groups[a] != 0) return false;
+    quotient[a] = outs[a] / groups[a];
   }
+  if (groups == Numbers{1, 1, 1}) return true;
+  if (!letters_of(groups)) return false;
+  if (quotient[0] == quotient[1] && quotient[1] == quotient[2]) return true;  // depthwise
+  const auto letters = letters_of(quotient);
+  return letters && groups[0] == groups[1] && groups[1] == groups[2];
+}
 
-  Enumerated run() {
-    for (std::size_t level = 1; level <= most_; ++level)
-      for (std::size_t op = 0; op < s_.operators.size(); ++op) extend(static_cast<std::int32_t>(op), level);
-    for (std::size_t e = 0; e < entries_.size(); ++e)
-      if (entries_[e].operators.size() < most_) split_in_two(static_cast<Id>(e));
-    result_.classes = std::ranges::count(shared_, true);
-    return std::move(result_);
-  }
+// The type of an operator's output (of both parts of a split: of the one that `n` is), where it is well typed at every size, as the symbols
+// of the sizes say, and means something; nullopt: it is not worth forming.
+std::optional<Types> sensible_type(const Node& n, std::span<const Types* const> in) {
+  if (!is_sensible(n.kind, in)) return std::nullopt;
+  if (is_split(n.kind) && !is_inside(n, *in[0])) return std::nullopt;
+  if (is_convolution(n.kind) && !groups_divide(*in[0], *in[1])) return std::nullopt;
+  return type_of(n, in);
+}
 
- private:
-  using ByType = std::map<Id, std::vector<Id>>;  // entries
+// --- graphs ------------------------------------------------------------------------------------------------------------------
 
-  const Node& op(std::int32_t i) const { return s_.operators[static_cast<std::size_t>(i)]; }
-  const Entry& entry(Id i) const { return entries_[static_cast<std::size_t>(i)]; }
+// The graphs of a setting by number: those that larger ones are built from. Types are compared by number, too: graphs are many, types few.
+struct GraphPool {
+  const Setting& setting;
+  std::vector<SmallSizes> sizes;  // by draw
+  std::vector<Types> types;
+  std::map<Types, Id> type_ids;
+  std::vector<Entry> entries;
 
-  // Types are compared by number from here on: graphs are many, types few.
+  [[nodiscard]] const Node& op(const Graph& g) const { return setting.operators[static_cast<std::size_t>(g.op)]; }
+  [[nodiscard]] Kind kind(const Graph& g) const { return g.op >= 0 ? op(g).kind : Kind::variable; }
+  [[nodiscard]] const Entry& entry(Id i) const { return entries[static_cast<std::size_t>(i)]; }
   Id intern(const Types& t) {
-    const auto [it, fresh] = type_ids_.try_emplace(t, static_cast<Id>(types_.size()));
-    if (fresh) types_.push_back(t);
+    const auto [it, fresh] = type_ids.try_emplace(t, static_cast<Id>(types.size()));
+    if (fresh) types.push_back(t);
     return it->second;
   }
+};
 
-  Id result_type(std::int32_t o, std::span<const Id> inputs) {
-    std::array<const Types*, 3> in{};
-    for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &types_[static_cast<std::size_t>(inputs[i])];
-    const auto t = sensible_type(op(o), std::span(in).first(inputs.size()));
-    return t ? intern(*t) : kIllTyped;
+Id result_type(GraphPool& pool, const Graph& g, std::span<const Id> inputs) {
+  std::array<const Types*, 3> in{};
+  for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &pool.types[static_cast<std::size_t>(inputs[i])];
+  const auto t = sensible_type(pool.op(g), std::span(in).first(inputs.size()));
+  return t ? pool.intern(*t) : kIllTyped;
+}
+
+Value evaluate(const GraphPool& pool, const Graph& g, std::size_t draw) {
+  std::array<const Value*, 3> in{};
+  std::size_t arity = 0;
+  for (; arity < in.size() && g.inputs[arity] >= 0; ++arity) in[arity] = &pool.entry(g.inputs[arity]).values[draw];
+  return value_of(pool.op(g), std::span(in).first(arity), pool.sizes[draw]);
+}
+
+std::uint8_t append(const GraphPool& pool, Term& t, const Graph& g) {
+  Node n;
+  if (g.op < 0) {
+    n.variable = static_cast<std::uint8_t>(-1 - g.op);
+  } else {
+    n = pool.op(g);
+    for (const Id i : g.inputs)
+      if (i >= 0) n.inputs.push_back(append(pool, t, pool.entry(i).graph));
   }
+  t.nodes.push_back(std::move(n));
+  BASE_CHECK(t.nodes.size() < 200, "a graph of {} nodes", t.nodes.size());
+  return static_cast<std::uint8_t>(t.nodes.size() - 1);
+}
+Term term(const GraphPool& pool, const std::vector<Graph>& outputs) {
+  Term t;
+  for (const Graph& g : outputs) t.outputs.push_back(append(pool, t, g));
+  return canonical(t);
+}
+Equation equation(const GraphPool& pool, const std::vector<Graph>& left, const std::vector<Graph>& right) {
+  return {pool.setting.variables, term(pool, left), term(pool, right)};
+}
 
-  // Every tuple of types that the operator takes, then every tuple of entries of those types that makes a graph of this level.
-  void extend(std::int32_t o, std::size_t level) {
-    const std::size_t arity = input_count(op(o).kind);
-    std::array<Id, 3> types{};
-    std::vector<Id> known;
-    for (Id t = 0; t < static_cast<Id>(types_.size()); ++t)
-      if (has_entries(t, level)) known.push_back(t);
-    const auto choose = [&](auto&& self, std::size_t i) -> void {
-      if (i < arity) {
-        for (const Id t : known) {
-          types[i] = t;
-          self(self, i + 1);
-        }
-        return;
+// --- classes of equal graphs -------------------------------------------------------------------------------------------------
+
+struct GraphClass {
+  Id entry = -1;        // the representative, where larger graphs are built from it
+  Graph graph;          // the representative
+  bool shared = false;  // two members or more
+  // Of a representative that is a part of something: the first other member, which is no such part. add(split0(x), split0(y)) is found
+  // after split0(add(x, y)), which stands for it; as one half of two it says something of its own.
+  std::optional<Graph> unsplit;
+};
+
+struct GraphClasses {
+  std::vector<GraphClass> all;
+  std::unordered_map<Key, std::vector<Id>, KeyHash> by_key;
+};
+
+bool is_equal(const GraphPool& pool, const GraphClass& c, const std::array<Value, kDraws>& values) {
+  for (std::size_t i = 0; i < kDraws; ++i)
+    if (values[i] != (c.entry >= 0 ? pool.entry(c.entry).values[i] : evaluate(pool, c.graph, i))) return false;
+  return true;
+}
+
+// The class of a graph; nullptr where it has not been met.
+const GraphClass* find(const GraphPool& pool, const GraphClasses& classes, const Graph& g, Id type) {
+  std::array<Value, kDraws> values;
+  for (std::size_t i = 0; i < kDraws; ++i) values[i] = evaluate(pool, g, i);
+  const auto it = classes.by_key.find({type, hash_of(values[0])});
+  if (it == classes.by_key.end()) return nullptr;
+  for (const Id c : it->second)
+    if (const GraphClass& found = classes.all[static_cast<std::size_t>(c)]; is_equal(pool, found, values)) return &found;
+  return nullptr;
+}
+
+// --- enumeration: level n holds the entries of n operators --------------------------------------------------------------------
+
+struct Enumeration {
+  GraphPool pool;
+  GraphClasses classes;
+  std::size_t most;                                            // operators of a graph
+  std::vector<std::map<Id, std::vector<Id>>> levels;           // entries by type
+  std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits;  // the number that both parts of a split share
+  Id next_operator = 0;
+  Enumerated result;
+};
+
+void add_class(GraphClasses& classes, const Key& key, GraphClass c) {
+  classes.by_key[key].push_back(static_cast<Id>(classes.all.size()));
+  classes.all.push_back(std::move(c));
+}
+
+void keep(Enumeration& e, Entry entry, std::size_t level) {
+  const Id id = static_cast<Id>(e.pool.entries.size());
+  add_class(e.classes, {entry.type, hash_of(entry.values[0])}, {.entry = id, .graph = entry.graph, .shared = false, .unsplit = {}});
+  e.levels[level][entry.type].push_back(id);
+  e.pool.entries.push_back(std::move(entry));
+}
+
+Id operator_number(Enumeration& e, const Graph& g) {
+  const Node& n = e.pool.op(g);
+  if (!is_split(n.kind)) return e.next_operator++;
+  const auto [it, fresh] = e.splits.try_emplace(std::tuple(g.inputs[0], n.axis, n.at), e.next_operator);
+  if (fresh) ++e.next_operator;
+  return it->second;
+}
+
+void add(Enumeration& e, const Graph& g, Id type, const Operators& operators, std::size_t level) {
+  ++e.result.graphs;
+  std::array<Value, kDraws> values;
+  values[0] = evaluate(e.pool, g, 0);
+  const Key key{type, hash_of(values[0])};
+  const std::vector<Id>& same = e.classes.by_key[key];
+  if (!same.empty() || level < e.most)
+    for (std::size_t i = 1; i < kDraws; ++i) values[i] = evaluate(e.pool, g, i);
+  for (const Id id : same) {
+    GraphClass& c = e.classes.all[static_cast<std::size_t>(id)];
+    if (!is_equal(e.pool, c, values)) continue;
+    c.shared = true;
+    if (is_split(e.pool.kind(c.graph)) && !is_split(e.pool.kind(g)) && !c.unsplit) c.unsplit = g;
+    e.result.equations.push_back(equation(e.pool, {c.graph}, {g}));
+    return;
+  }
+  if (level == e.most) return add_class(e.classes, key, {.entry = -1, .graph = g, .shared = false, .unsplit = {}});
+  Entry entry{.graph = g, .type = type, .operators = operators, .values = std::move(values)};
+  const Id number = operator_number(e, g);
+  entry.operators.insert(std::ranges::lower_bound(entry.operators, number), number);
+  keep(e, std::move(entry), level);
+}
+
+// Every tuple of entries of these types that makes a graph of this level.
+void fill(Enumeration& e, Graph& g, Id out, std::span<const Id> types, std::size_t i, const Operators& operators, std::size_t level) {
+  if (i == types.size()) {
+    if (operators.size() + 1 == level) add(e, g, out, operators, level);
+    return;
+  }
+  const bool last = i + 1 == types.size();
+  for (std::size_t l = 0; l < level; ++l) {
+    if (last && operators.size() + l + 1 < level) continue;  // too few, however little they share
+    const auto it = e.levels[l].find(types[i]);
+    if (it == e.levels[l].end()) continue;
+    const std::size_t count = it->second.size();  // entries of this level do not grow while it is read: new ones are of `level`
+    for (std::size_t k = 0; k < count; ++k) {
+      const Id next = it->second[k];
+      if (i == 1 && is_commutative(e.pool.kind(g)) && next < g.inputs[0]) continue;
+      g.inputs[i] = next;
+      const Operators& own = e.pool.entry(next).operators;
+      const Operators more = operators.empty() ? own : joined(operators, own);
+      if (more.size() < level) fill(e, g, out, types, i + 1, more, level);
+    }
+  }
+  g.inputs[i] = -1;
+}
+
+// Every tuple of types that the operator takes.
+void extend(Enumeration& e, std::int32_t op, std::size_t level) {
+  Graph g{.op = op};
+  const std::size_t arity = input_count(e.pool.kind(g));
+  std::array<Id, 3> types{};
+  std::vector<Id> known;
+  for (Id t = 0; t < static_cast<Id>(e.pool.types.size()); ++t)
+    if (std::ranges::any_of(std::span(e.levels).first(level), [&](const auto& l) { return l.contains(t); })) known.push_back(t);
+  const auto choose = [&](auto&& self, std::size_t i) -> void {
+    if (i < arity) {
+      for (const Id t : known) {
+        types[i] = t;
+        self(self, i + 1);
       }
-      if (const Id out = result_type(o, std::span(types).first(arity)); out != kIllTyped) {
-        Graph g{.op = o};
-        fill(g, out, std::span<const Id>(types).first(arity), 0, {}, level);
-      }
-    };
-    choose(choose, 0);
-  }
-
-  bool has_entries(Id type, std::size_t below) const {
-    return std::ranges::any_of(std::span(levels_).first(below), [&](const ByType& l) { return l.contains(type); });
-  }
-
-  void fill(Graph& g, Id out, std::span<const Id> types, std::size_t i, const Operators& operators, std::size_t level) {
-    if (i == types.size()) {
-      if (operators.size() + 1 == level) add(g, out, operators, level);
       return;
     }
-    const bool last = i + 1 == types.size();
-    for (std::size_t l = 0; l < level; ++l) {
-      if (last && operators.size() + l + 1 < level) continue;  // too few, however little they share
-      const auto it = levels_[l].find(types[i]);
-      if (it == levels_[l].end()) continue;
-      const std::size_t count = it->second.size();  // entries of this level do not grow while it is read: new ones are of `level`
-      for (std::size_t k = 0; k < count; ++k) {
-        const Id e = it->second[k];
-        if (i == 1 && is_commutative(op(g.op).kind) && e < g.inputs[0]) continue;
-        g.inputs[i] = e;
-        const Operators more = operators.empty() ? entry(e).operators : joined(operators, entry(e).operators);
-        if (more.size() < level) fill(g, out, types, i + 1, more, level);
-      }
+    const auto in = std::span<const Id>(types).first(arity);
+    if (const Id out = result_type(e.pool, g, in); out != kIllTyped) fill(e, g, out, in, 0, {}, level);
+  };
+  choose(choose, 0);
+}
+
+// Both parts of an entry split in every way.
+void split_in_two(Enumeration& e, Id id) {
+  const std::vector<Node>& operators = e.pool.setting.operators;
+  const auto is_part = [&](const Graph& g) { return is_split(e.pool.kind(g)) && g.inputs[0] == id; };
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    if (operators[o].kind != Kind::split0) continue;
+    Node second = operators[o];
+    second.kind = Kind::split1;
+    const auto other = std::ranges::find(operators, second);
+    if (other == operators.end()) continue;
+    const Graph a{.op = static_cast<std::int32_t>(o), .inputs = {id, -1, -1}};
+    const Graph b{.op = static_cast<std::int32_t>(other - operators.begin()), .inputs = {id, -1, -1}};
+    const Id type = e.pool.entry(id).type;
+    const Id ta = result_type(e.pool, a, std::span(&type, 1)), tb = result_type(e.pool, b, std::span(&type, 1));
+    if (ta == kIllTyped || tb == kIllTyped) continue;
+    const GraphClass *ca = find(e.pool, e.classes, a, ta), *cb = find(e.pool, e.classes, b, tb);
+    if (ca == nullptr || cb == nullptr) continue;
+    Graph ra = ca->graph, rb = cb->graph;
+    if (is_part(ra) && is_part(rb) && ca->unsplit && cb->unsplit) {
+      ra = *ca->unsplit;
+      rb = *cb->unsplit;
     }
-    g.inputs[i] = -1;
+    if (is_part(ra) || is_part(rb)) continue;
+    Equation candidate = equation(e.pool, {ra, rb}, {a, b});
+    if (operators_of(candidate.left) <= e.most) e.result.equations.push_back(std::move(candidate));
   }
-
-  Value evaluate(const Graph& g, std::size_t draw) const {
-    std::array<const Value*, 3> in{};
-    std::size_t arity = 0;
-    for (; arity < in.size() && g.inputs[arity] >= 0; ++arity) in[arity] = &entry(g.inputs[arity]).values[draw];
-    return value_of(op(g.op), std::span(in).first(arity), sizes_[draw]);
-  }
-
-  // The number that both parts of a split share.
-  Id operator_number(const Graph& g) {
-    const Node& n = op(g.op);
-    if (!is_split(n.kind)) return next_operator_++;
-    const auto [it, fresh] = splits_.try_emplace(std::tuple(g.inputs[0], n.axis, n.at), next_operator_);
-    if (fresh) ++next_operator_;
-    return it->second;
-  }
-
-  void add(const Graph& g, Id type, const Operators& operators, std::size_t level) {
-    ++result_.graphs;
-    std::array<Value, kDraws> values;
-    values[0] = evaluate(g, 0);
-    const Key key{type, hash_of(values[0])};
-    std::vector<Id>& same = classes_[key];
-    if (!same.empty() || level < most_)
-      for (std::size_t i = 1; i < kDraws; ++i) values[i] = evaluate(g, i);
-    for (const Id c : same)
-      if (equal(c, values)) {
-        shared_[static_cast<std::size_t>(c)] = true;
-        if (is_split(op_kind(class_graph(c))) && !is_split(op(g.op).kind)) unsplit_.try_emplace(c, g);
-        result_.equations.push_back(equation({class_graph(c)}, {g}));
-        return;
-      }
-    if (level < most_) {
-      Entry e{.graph = g, .type = type, .operators = operators, .values = std::move(values)};
-      const Id number = operator_number(g);
-      e.operators.insert(std::ranges::lower_bound(e.operators, number), number);
-      keep(std::move(e), level);
-    } else {
-      same.push_back(new_class(-1 - static_cast<Id>(last_level_.size())));
-      last_level_.push_back(g);
-    }
-  }
-
-  void keep(Entry e, std::size_t level) {
-    const Id id = static_cast<Id>(entries_.size());
-    classes_[{e.type, hash_of(e.values[0])}].push_back(new_class(id));
-    levels_[level][e.type].push_back(id);
-    entries_.push_back(std::move(e));
-  }
-
-  // A class: its representative is an entry, or (-1 - i) a graph of the last level.
-  Id new_class(Id representative) {
-    representatives_.push_back(representative);
-    shared_.push_back(false);
-    return static_cast<Id>(representatives_.size() - 1);
-  }
-  Graph class_graph(Id c) const {
-    const Id r = representatives_[static_cast<std::size_t>(c)];
-    return r >= 0 ? entry(r).graph : last_level_[static_cast<std::size_t>(-1 - r)];
-  }
-  bool equal(Id c, const std::array<Value, kDraws>& values) const {
-    const Id r = representatives_[static_cast<std::size_t>(c)];
-    for (std::size_t i = 0; i < kDraws; ++i)
-      if (values[i] != (r >= 0 ? entry(r).values[i] : evaluate(class_graph(c), i))) return false;
-    return true;
-  }
-
-  // The class of a graph, if it has been met.
-  std::optional<Id> find(const Graph& g, Id type) const {
-    std::array<Value, kDraws> values;
-    for (std::size_t i = 0; i < kDraws; ++i) values[i] = evaluate(g, i);
-    const auto it = classes_.find({type, hash_of(values[0])});
-    if (it == classes_.end()) return std::nullopt;
-    for (const Id c : it->second)
-      if (equal(c, values)) return c;
-    return std::nullopt;
-  }
-
-  // Both parts of an entry split in every way.
-  void split_in_two(Id e) {
-    for (std::size_t o = 0; o < s_.operators.size(); ++o) {
-      if (s_.operators[o].kind != Kind::split0) continue;
-      Node second = s_.operators[o];
-      second.kind = Kind::split1;
-      const auto other = std::ranges::find(s_.operators, second);
-      if (other == s_.operators.end()) continue;
-      const Graph a{.op = static_cast<std::int32_t>(o), .inputs = {e, -1, -1}};
-      const Graph b{.op = static_cast<std::int32_t>(other - s_.operators.begin()), .inputs = {e, -1, -1}};
-      const Id type = entry(e).type;
-      const Id ta = result_type(a.op, std::span(&type, 1)), tb = result_type(b.op, std::span(&type, 1));
-      if (ta == kIllTyped || tb == kIllTyped) continue;
-      const auto ca = find(a, ta), cb = find(b, tb);
-      if (!ca || !cb) continue;
-      Graph ra = class_graph(*ca), rb = class_graph(*cb);
-      if (is_part(ra, e) && is_part(rb, e) && unsplit_.contains(*ca) && unsplit_.contains(*cb)) {
-        ra = unsplit_.at(*ca);
-        rb = unsplit_.at(*cb);
-      }
-      if (is_part(ra, e) || is_part(rb, e)) continue;
-      Equation candidate = equation({ra, rb}, {a, b});
-      if (operators_of(candidate.left) <= most_) result_.equations.push_back(std::move(candidate));
-    }
-  }
-  bool is_part(const Graph& g, Id of) const { return is_split(op_kind(g)) && g.inputs[0] == of; }
-  Kind op_kind(const Graph& g) const { return g.op >= 0 ? op(g.op).kind : Kind::variable; }
-
-  // --- terms --------------------------------------------------------------------------------------------------------------
-
-  std::uint8_t append(Term& t, const Graph& g) const {
-    Node n;
-    if (g.op < 0) {
-      n.variable = static_cast<std::uint8_t>(-1 - g.op);
-    } else {
-      n = op(g.op);
-      for (const Id i : g.inputs)
-        if (i >= 0) n.inputs.push_back(append(t, entry(i).graph));
-    }
-    t.nodes.push_back(std::move(n));
-    BASE_CHECK(t.nodes.size() < 200, "a graph of {} nodes", t.nodes.size());
-    return static_cast<std::uint8_t>(t.nodes.size() - 1);
-  }
-  Term term(const std::vector<Graph>& outputs) const {
-    Term t;
-    for (const Graph& g : outputs) t.outputs.push_back(append(t, g));
-    return canonical(t);
-  }
-  Equation equation(const std::vector<Graph>& left, const std::vector<Graph>& right) const {
-    return {s_.variables, term(left), term(right)};
-  }
-
-  const Setting& s_;
-  std::size_t most_;
-  std::vector<SmallSizes> sizes_;
-  std::vector<Types> types_;
-  std::map<Types, Id> type_ids_;
-  std::vector<Entry> entries_;
-  std::vector<ByType> levels_;
-  std::vector<Graph> last_level_;
-  std::vector<Id> representatives_;  // by class
-  std::vector<bool> shared_;         // by class: two members or more
-  // By class whose representative is a part of something: the first other member, which is no such part. add(split0(x), split0(y)) is found
-  // after split0(add(x, y)), which stands for it; as one half of two it says something of its own.
-  std::unordered_map<Id, Graph> unsplit_;
-  std::unordered_map<Key, std::vector<Id>, KeyHash> classes_;
-  std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits_;
-  Id next_operator_ = 0;
-  Enumerated result_;
-};
+}
 
 }  // namespace
 
-Enumerated enumerate(const Setting& setting, int operators) { return Enumeration(setting, operators).run(); }
+Enumerated enumerate(const Setting& setting, int operators) {
+  Enumeration e{.pool = {setting, {}, {}, {}, {}},
+                .classes = {},
+                .most = static_cast<std::size_t>(operators),
+                .levels = {},
+                .splits = {},
+                .result = {}};
+  for (std::size_t i = 0; i < kDraws; ++i) e.pool.sizes.emplace_back(setting.variables, i + 1);
+  e.levels.resize(e.most + 1);
+  for (std::size_t v = 0; v < setting.variables.size(); ++v) {
+    Entry entry{.graph = {.op = -1 - static_cast<std::int32_t>(v)}, .type = e.pool.intern(setting.variables[v].types)};
+    for (std::size_t i = 0; i < kDraws; ++i) entry.values[i] = value_of(setting.variables[v], setting.variables, e.pool.sizes[i], i + 1);
+    keep(e, std::move(entry), 0);
+  }
+  for (std::size_t level = 1; level <= e.most; ++level)
+    for (std::size_t op = 0; op < setting.operators.size(); ++op) extend(e, static_cast<std::int32_t>(op), level);
+  for (std::size_t id = 0; id < e.pool.entries.size(); ++id)
+    if (e.pool.entries[id].operators.size() < e.most) split_in_two(e, static_cast<Id>(id));
+  e.result.classes = std::ranges::count(e.classes.all, true, &GraphClass::shared);
+  return std::move(e.result);
+}
 
 }  // namespace rules

@@ -26,9 +26,6 @@ struct Enumerated {
 // a graph.
 [[nodiscard]] Enumerated enumerate(const Setting& setting, int operators);
 
-// Returns the type of an operator's output (of both parts of a split: of the one that `n` is); nullopt: it is not worth forming.
-[[nodiscard]] std::optional<Types> sensible_type(const Node& n, std::span<const Types* const> in);
-
 // Returns equations as "linear(x, w) = reduce[d](linear(partition[1, d](x), partition[0, d](w)))", for each operator of the setting that
 // computes, over the variables in order: each input is as it is or moved by one layout operator, and the result is put together by one.
 // They follow from smaller equations, but only through a step that would match anything, x = combine[0, d](partition[0, d](x)).

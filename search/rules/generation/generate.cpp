@@ -40,21 +40,11 @@ std::vector<TypedEquation> for_all_functions(const std::vector<Equation>& equati
   return all;
 }
 
-std::vector<bool> used(const Term& t, std::size_t variables) {
-  std::vector<bool> all(variables);
-  for (const Node& n : t.nodes)
-    if (n.kind == Kind::variable) all[n.variable] = true;
-  return all;
-}
-
 // Something to be found by, and all that the target needs.
 bool is_rule(const Term& source, const Term& target, const std::vector<Variable>& variables) {
   for (const std::uint8_t o : source.outputs)
     if (source.nodes[o].kind == Kind::variable) return false;
-  const std::vector<bool> known = used(source, variables.size()), needed = used(target, variables.size());
-  for (std::size_t v = 0; v < variables.size(); ++v)
-    if (needed[v] && !known[v]) return false;
-  return knows_its_sizes(source, variables);
+  return uses_all_of(source, target) && knows_its_sizes(source, variables);
 }
 
 std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const std::vector<Proof>& proofs) {

@@ -38,12 +38,8 @@ RuleKind kind_of(const Equation& e) {
 }
 
 std::string_view name_of(RuleKind k) {
-  switch (k) {
-    case RuleKind::algebraic: return "algebraic";
-    case RuleKind::parallel: return "parallel";
-    case RuleKind::hybrid: return "hybrid";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 3> kNames{"algebraic", "parallel", "hybrid"};
+  return kNames[static_cast<std::size_t>(k)];
 }
 
 bool knows_its_sizes(const Term& source, std::span<const Variable> variables) {

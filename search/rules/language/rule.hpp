@@ -68,8 +68,8 @@ struct Rule {
   [[nodiscard]] const std::vector<Types>& target_types() const { return forward ? equation.right_types() : equation.left_types(); }
 };
 
-// Returns whether an occurrence of the source says how large every letter of its variables' sizes is: of `x: [m, k+n]` a split says where k
-// ends. Without that, a target would have to choose.
+// Returns: whether an occurrence of the source says how large every letter of its variables' sizes is: of `x: [m, k+n]` a split says where
+// k ends. Without that, a target would have to choose.
 [[nodiscard]] bool knows_its_sizes(const Term& source, std::span<const Variable> variables);
 
 // Names rules in their order, those of each kind apart: "a1", "a2", "h1".

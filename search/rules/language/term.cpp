@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 namespace rules {
 
@@ -56,6 +55,19 @@ Term canonical(const Term& t) {
 
 bool uses(const Term& t, std::size_t variable) {
   return std::ranges::any_of(t.nodes, [&](const Node& n) { return n.kind == Kind::variable && n.variable == variable; });
+}
+
+bool uses_all_of(const Term& source, const Term& target) {
+  return std::ranges::all_of(target.nodes, [&](const Node& n) { return n.kind != Kind::variable || uses(source, n.variable); });
+}
+
+std::optional<std::size_t> other_half(const Term& t, std::size_t node) {
+  const Node& n = t.nodes[node];
+  for (std::size_t i = 0; is_split(n.kind) && i < t.nodes.size(); ++i) {
+    const Node& m = t.nodes[i];
+    if (is_split(m.kind) && m.kind != n.kind && m.inputs == n.inputs && m.axis == n.axis && m.at == n.at) return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace rules

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,7 +74,11 @@ struct Term {
 // Returns the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);
 
-// Returns whether some node of the term is this variable.
+// Returns: whether some node of the term is this variable.
 [[nodiscard]] bool uses(const Term& t, std::size_t variable);
+// Returns: whether every variable of `target` is in `source`, so that nothing has to be invented.
+[[nodiscard]] bool uses_all_of(const Term& source, const Term& target);
+// Returns: the node that is the other half of the split which a node is half of; nullopt where there is none.
+[[nodiscard]] std::optional<std::size_t> other_half(const Term& t, std::size_t node);
 
 }  // namespace rules

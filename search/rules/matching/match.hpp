@@ -63,9 +63,4 @@ struct Match {
   bool operator==(const Match&) const = default;
 };
 
-// A rule whose source is a variable alone (x = combine(partition(x))) holds at every tensor: no matcher lists it, this names one. All
-// readers of the tensor read the target instead. `chosen`: sizes of letters that only the target has.
-[[nodiscard]] Match match_at(std::size_t number, const Rule& rule, const pcg::Pcg& graph, pcg::TensorRef tensor, int row,
-                             const LetterSizes& chosen = {});
-
 }  // namespace rules

@@ -30,40 +30,31 @@ std::string line_of(const Equation& e, std::string_view sign, const std::vector<
          fmt::format("{} {} {}{}{}\n", to_text(e.left, e.variables), sign, to_text(e.right, e.variables), kBar, fmt::join(axioms, " "));
 }
 
-// Reads a line and appends its rules.
-class LineReader {
- public:
-  explicit LineReader(std::vector<Rule>& rules) : rules_(rules) {}
-
-  void read(std::string_view line) {
-    Equation e;
-    std::string_view variables = line.substr(0, line.rfind(kBar));
-    std::string_view axioms = line.substr(variables.size() + kBar.size());
-    const std::size_t last = variables.rfind(kBar);
-    const std::string_view equation = variables.substr(last + kBar.size());
-    variables = variables.substr(0, last);
-    while (!variables.empty()) e.variables.push_back(parse_variable(take_until(variables, kBar)));
-    const std::size_t at = equation.find_first_of("<=");
-    const std::string_view sign = equation.substr(at, equation.find(' ', at) - at);
-    const bool from_left = sign.ends_with('>'), from_right = sign.starts_with('<');
-    e.left = parse_term(equation.substr(0, at), e.variables);
-    e.right = parse_term(equation.substr(at + sign.size()), e.variables);
-    std::optional<TypedEquation> typed = TypedEquation::make(std::move(e));
-    BASE_CHECK(typed.has_value(), "an equation at hand is ill typed: {}", line);
-    Rule rule{.name = "", .equation = std::move(*typed), .forward = from_left, .axioms = {}};
-    while (!axioms.empty()) rule.axioms.emplace_back(take_until(axioms, " "));
-    rule.name = names_.next(rule.equation);
-    rules_.push_back(std::move(rule));
-    if (!(from_left && from_right)) return;
-    rules_.push_back(rules_.back());
-    rules_.back().forward = false;
-    rules_.back().name = names_.next(rules_.back().equation);
-  }
-
- private:
-  std::vector<Rule>& rules_;
-  RuleNames names_;
-};
+// Appends the rules of a line.
+void read_line(std::string_view line, RuleNames& names, std::vector<Rule>& rules) {
+  Equation e;
+  std::string_view variables = line.substr(0, line.rfind(kBar));
+  std::string_view axioms = line.substr(variables.size() + kBar.size());
+  const std::size_t last = variables.rfind(kBar);
+  const std::string_view equation = variables.substr(last + kBar.size());
+  variables = variables.substr(0, last);
+  while (!variables.empty()) e.variables.push_back(parse_variable(take_until(variables, kBar)));
+  const std::size_t at = equation.find_first_of("<=");
+  const std::string_view sign = equation.substr(at, equation.find(' ', at) - at);
+  const bool from_left = sign.ends_with('>'), from_right = sign.starts_with('<');
+  e.left = parse_term(equation.substr(0, at), e.variables);
+  e.right = parse_term(equation.substr(at + sign.size()), e.variables);
+  std::optional<TypedEquation> typed = TypedEquation::make(std::move(e));
+  BASE_CHECK(typed.has_value(), "a built-in equation is ill typed: {}", line);
+  Rule rule{.name = "", .equation = std::move(*typed), .forward = from_left, .axioms = {}};
+  while (!axioms.empty()) rule.axioms.emplace_back(take_until(axioms, " "));
+  rule.name = names.next(rule.equation);
+  rules.push_back(std::move(rule));
+  if (!(from_left && from_right)) return;
+  rules.push_back(rules.back());
+  rules.back().forward = false;
+  rules.back().name = names.next(rules.back().equation);
+}
 
 }  // namespace
 
@@ -85,8 +76,8 @@ std::vector<Rule> read_builtin_rules_text(std::string_view text) {
   text = text.substr(0, end);
   (void)take_until(text, "\n");  // what wrote it
   std::vector<Rule> rules;
-  LineReader reader(rules);
-  while (!text.empty()) reader.read(take_until(text, "\n"));
+  RuleNames names;
+  while (!text.empty()) read_line(take_until(text, "\n"), names, rules);
   return rules;
 }
 

@@ -61,15 +61,6 @@ std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms) {
 }
 
 std::string digest_of(const RuleFile& file) { return digest_of(written(file.generator, file.axioms, file.rules)); }
-namespace {
-
-std::vector<TypedEquation> equations_of(const RuleFile& file) {
-  std::vector<TypedEquation> all;
-  for (const Rule& r : file.rules) all.push_back(r.equation);
-  return all;
-}
-
-}  // namespace
 
 std::string why_not_as_written(const RuleFile& file, const Axioms& axioms) {
   if (file.digest == "none") return "it was written by hand";
@@ -81,7 +72,9 @@ std::string why_not_as_written(const RuleFile& file, const Axioms& axioms) {
 }
 
 std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const RulesDone& progress) {
-  return prove_all(axioms, {}, equations_of(file), processes, progress);
+  std::vector<TypedEquation> equations;
+  for (const Rule& r : file.rules) equations.push_back(r.equation);
+  return prove_all(axioms, {}, equations, processes, progress);
 }
 
 std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& progress) {

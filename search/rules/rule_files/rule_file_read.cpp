@@ -27,14 +27,6 @@ const std::vector<std::string>& axiom_names() {
   return all;
 }
 
-// A rule invents nothing: the target's variables are among these of the source.
-std::set<std::uint8_t> variables_of(const Term& t) {
-  std::set<std::uint8_t> all;
-  for (const Node& n : t.nodes)
-    if (n.kind == Kind::variable) all.insert(n.variable);
-  return all;
-}
-
 // What a text may cost whoever reads it: far above what a generator writes, far below what exhausts memory or overflows a degree.
 constexpr std::size_t kMostText = 2000;      // characters of a term
 constexpr std::int64_t kMostFileNumber = 4;  // a size that is no letter; kernels have 3
@@ -198,8 +190,7 @@ class RuleReader {
       return reader_.complain("target", fmt::format("{} outputs, the source has {}", e.right().outputs.size(), e.left().outputs.size()));
     for (const std::size_t o : e.unlike_outputs())
       reader_.complain("target", fmt::format("output {} has another size or layout than the source's", o));
-    if (!std::ranges::includes(variables_of(e.left()), variables_of(e.right())))
-      reader_.complain("target", "has a variable that the source lacks");
+    if (!uses_all_of(e.left(), e.right())) reader_.complain("target", "has a variable that the source lacks");
     if (!kind.empty() && kind != name_of(kind_of(e))) reader_.complain("kind", fmt::format("the rule is {}", name_of(kind_of(e))));
   }
 

@@ -17,12 +17,7 @@ std::vector<Code> operators_of(const Term& t) {
   std::vector<Code> codes;
   for (std::size_t n = 0; n < t.nodes.size(); ++n) {
     const Node& node = t.nodes[n];
-    if (node.kind == Kind::variable) continue;
-    const bool counted =
-        is_split(node.kind) && std::any_of(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n), [&](const Node& m) {
-          return is_split(m.kind) && m.kind != node.kind && m.inputs == node.inputs && m.axis == node.axis && m.at == node.at;
-        });
-    if (!counted) codes.push_back(code_of(node.kind, node.function));
+    if (node.kind != Kind::variable && other_half(t, n).value_or(n) >= n) codes.push_back(code_of(node.kind, node.function));
   }
   std::ranges::sort(codes);
   return codes;
@@ -46,29 +41,19 @@ bool exchanges(const Rule& rule) {
   return to_text(rule.source(), variables) == to_text(rule.target(), variables);
 }
 
+struct ReasonWords {
+  std::string_view name, words;
+};
+constexpr std::array<ReasonWords, kReasons> kWords{{{"no", "are taken"},
+                                                    {"layout", "have layout operators"},
+                                                    {"never", "apply to no graph"},
+                                                    {"enlarges", "only enlarge"},
+                                                    {"exchanges", "only exchange parameters"}}};
+
 }  // namespace
 
-std::string_view name_of(LeftOut reason) {
-  switch (reason) {
-    case LeftOut::no: return "no";
-    case LeftOut::layout: return "layout";
-    case LeftOut::never: return "never";
-    case LeftOut::enlarges: return "enlarges";
-    case LeftOut::exchanges: return "exchanges";
-  }
-  return "";
-}
-
-std::string_view words_for(LeftOut reason) {
-  switch (reason) {
-    case LeftOut::no: return "are taken";
-    case LeftOut::layout: return "have layout operators";
-    case LeftOut::never: return "apply to no graph";
-    case LeftOut::enlarges: return "only enlarge";
-    case LeftOut::exchanges: return "only exchange parameters";
-  }
-  return "";
-}
+std::string_view name_of(LeftOut reason) { return kWords[static_cast<std::size_t>(reason)].name; }
+std::string_view words_for(LeftOut reason) { return kWords[static_cast<std::size_t>(reason)].words; }
 
 LeftOut why_left_out(const Rule& rule, Wanted wanted) {
   if (wanted == Wanted::algebra && kind_of(rule.equation) != RuleKind::algebraic) return LeftOut::layout;

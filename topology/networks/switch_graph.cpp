@@ -1,6 +1,8 @@
-#include "topology/networks/ways.hpp"
+#include "topology/networks/switch_network.hpp"
 
 #include <deque>
+
+#include "base/check.hpp"
 
 namespace topology {
 
@@ -25,6 +27,22 @@ std::vector<int> SwitchGraph::distances_to(int to) const {
       reached.push_back(next);
     }
   return distance;
+}
+
+std::vector<int> SwitchGraph::route(int from, int to, const std::vector<int>& distance, int spread) const {
+  std::vector<int> route;
+  while (from != to) {
+    std::vector<int> next;
+    for (const int l : leaving_[static_cast<std::size_t>(from)])
+      if (distance[static_cast<std::size_t>(links_[static_cast<std::size_t>(l)].to)] == distance[static_cast<std::size_t>(from)] - 1)
+        next.push_back(l);
+    BASE_CHECK(!next.empty(), "no route from switch {} to {}", from, to);
+    const int choices = static_cast<int>(next.size());
+    route.push_back(next[static_cast<std::size_t>(spread % choices)]);
+    spread /= choices;
+    from = links_[static_cast<std::size_t>(route.back())].to;
+  }
+  return route;
 }
 
 }  // namespace topology

@@ -1,4 +1,4 @@
-#include "topology/keys/profile_keys.hpp"
+#include "topology/profile_keys.hpp"
 
 #include <fmt/core.h>
 
