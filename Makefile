@@ -1,88 +1,76 @@
-#make demo builds, answers the main scenario and writes its HTML report
-#make test builds everything with warnings as errors and runs every test; ends with how many cases passed, failed and were skipped
-#make check holds sources against.clang - format and.clang - tidy
-#make sanitize runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES = all : every suite; \
-    SUITES = "pcg cli" : some
-#make fuzz runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
-#make build builds the program, build / foreshard
-#make package makes build / foreshard_VERSION_ARCHITECTURE.deb
-#make wheel makes build / foreshard - VERSION - ... whl : the Python package with the program, and installs it somewhere to try it
-#make rules generates and proves the substitutions that ship(search / rules / rule_files / builtin_rules.txt) anew
-#make accuracy holds forecasts against public tables(DATA), renews intervals and docs / accuracy.md
+# make demo   builds, answers the main scenario and writes its HTML report
+# make test   builds everything with warnings as errors and runs every test; ends with how many cases passed, failed and were skipped
+# make check  holds sources against .clang-format and .clang-tidy
+# make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
+# make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
+# make build  builds the program, build/foreshard
+# make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
+# make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
+# make rules   generates and proves the substitutions that ship (search/rules/rule_files/builtin_rules.txt) anew
+# make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
-#Each works as the first command on a fresh Debian 12 : missing packages are installed, or the command to do it is printed.
+# Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
 
-PACKAGES : = g++ cmake ninja - build pkg - config libsimgrid - dev libboost - dev libz3 - dev libyaml - cpp - dev libcli11 - dev libfmt -
-             dev nlohmann - json3 - dev libeigen3 - dev libnlopt - cxx - dev libpugixml - dev libboost - iostreams - dev libutfcpp -
-             dev libmimalloc - dev libsqlite3 - dev libprotobuf - dev protobuf - compiler libonnx -
-             dev
-#The page of HTML reports is built with npm.Where npm is there it is not always Debian 's, beside which Debian' s cannot be installed.
-                 PACKAGES += $(shell command - v npm > / dev / null 2 > &1 || echo nodejs npm)
-#Sweeps over many machines; a build without them leaves these out(cmake - DFORESHARD_MPI = OFF).
-                 MPI_PACKAGES : = libopenmpi - dev openmpi - bin TEST_PACKAGES : = git doctest - dev librapidcheck - dev coinor - libcbc -
-                                                                                   dev chromium FUZZ_PACKAGES
-    : = clang - 16 libclang - rt - 16 -
-        dev CHECK_PACKAGES
-    : = git clang - format - 16 clang - tidy -
-                16
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev
+# The page of HTML reports is built with npm. Where npm is there it is not always Debian's, beside which Debian's cannot be installed.
+PACKAGES += $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
+# Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
+MPI_PACKAGES := libopenmpi-dev openmpi-bin
+TEST_PACKAGES := git doctest-dev librapidcheck-dev coinor-libcbc-dev chromium
+FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
+CHECK_PACKAGES := git clang-format-16 clang-tidy-16
 
-                SCENARIO
-            ? = scenarios / summit - bert - large.yaml JOBS
-                    ? = $(shell nproc) SECONDS ? = 60 SUITES ? = quick
-#A build without npm has no page for reports.
-                                                                   REPORT = $$([!-e build / reports / page / dist / index.html] ||
-                                                                               echo-- report build / report.html) DATA
-                                                                                ? =../ shared / data /
-                                                                                   measured
+SCENARIO ?= scenarios/summit-bert-large.yaml
+JOBS ?= $(shell nproc)
+SECONDS ?= 60
+SUITES ?= quick
+# A build without npm has no page for reports.
+REPORT = $$([ ! -e build/reports/page/dist/index.html ] || echo --report build/report.html)
+DATA ?= ../shared/data/measured
 
-                                                                                       space
-                                                                                : = $(subst, , )
+space := $(subst ,, )
 
-                                                                                        .DEFAULT_GOAL
-                                                             : = build.PHONY
-                                               : accuracy build check clean demo fuzz package rules sanitize test wheel
+.DEFAULT_GOAL := build
+.PHONY: accuracy build check clean demo fuzz package rules sanitize test wheel
 
-                                                     build
-                    : @cmake / require_packages.sh $(PACKAGES) $(MPI_PACKAGES) cmake-- preset release cmake-- build build - j $(JOBS)
+build:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
+	cmake --preset release
+	cmake --build build -j $(JOBS)
 
-                                                                                                                                demo
-            : build build / foreshard run $(SCENARIO) $(REPORT) @[ !-e build / report.html ] ||
-                  printf '\nHTML report, for any browser: %s\n' $(CURDIR) / build /
-                              report.html
+demo: build
+	build/foreshard run $(SCENARIO) $(REPORT)
+	@[ ! -e build/report.html ] || printf '\nHTML report, for any browser: %s\n' $(CURDIR)/build/report.html
 
-                                  test
-    : @cmake / require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) cmake-- preset test cmake-- build build -
-                          test - j $(JOBS) @tests / run.sh build -
-                          test $(JOBS)
+test:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
+	cmake --preset test
+	cmake --build build-test -j $(JOBS)
+	@tests/run.sh build-test $(JOBS)
 
-                                  check : @cmake /
-                                          require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES) cmake /
-                                          check_format.sh cmake-- preset test cmake-- build build -
-                          test - j $(JOBS)-- target chakra_schema cmake / check_tidy.sh build -
-                          test $(JOBS)
+check:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
+	cmake/check_format.sh
+	cmake --preset test
+	cmake --build build-test -j $(JOBS) --target chakra_schema
+	cmake/check_tidy.sh build-test $(JOBS)
 
-                                  sanitize
-    : @cmake /
-      require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) cmake-- preset asan cmake-- build build -
-                          asan -
-                          j $(JOBS)-- target $(if $ (filter all, $(SUITES)), all,
-                                               $(patsubst quick_test, quick_tests,
-                                                 $(SUITES
-                                                   : %= % _test))) ctest-- test -
-                          dir build - asan $(if $ (filter all, $(SUITES)), , -L '^($(subst $(space),|,$(strip $(SUITES))))$$') -
-                          j $(JOBS)-- output - on -
-                          failure
+sanitize:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
+	cmake --preset asan
+	cmake --build build-asan -j $(JOBS) --target $(if $(filter all,$(SUITES)),all,$(patsubst quick_test,quick_tests,$(SUITES:%=%_test)))
+	ctest --test-dir build-asan $(if $(filter all,$(SUITES)),,-L '^($(subst $(space),|,$(strip $(SUITES))))$$') -j $(JOBS) --output-on-failure
 
-                                  fuzz
-    : @cmake /
-      require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES) cmake-- preset fuzz cmake-- build build -
-                          fuzz - j $(JOBS)-- target fuzz_programs tests / fuzz / fuzz.sh build -
-                          fuzz $(SECONDS) $(TARGETS)
+fuzz:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(FUZZ_PACKAGES)
+	cmake --preset fuzz
+	cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
+	tests/fuzz/fuzz.sh build-fuzz $(SECONDS) $(TARGETS)
 
-#Tables of iterations only : their residuals make the intervals, which the second run then carries.
-                              accuracy : build rm -
-                                         rf build / accuracy &&
-                      python3 tools / converters / points_from_tables.py $(DATA) build / accuracy cp tools / converters / points/*.csv build/accuracy
+# Tables of iterations only: their residuals make the intervals, which the second run then carries.
+accuracy: build
+	rm -rf build/accuracy && python3 tools/converters/points_from_tables.py $(DATA) build/accuracy
+	cp tools/converters/points/*.csv build/accuracy
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
