@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "base/files/fingerprint.hpp"
-#include "base/interruption.hpp"
+#include "base/files/used_files.hpp"
+#include "base/processes/child_process.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/commands/plan_files.hpp"

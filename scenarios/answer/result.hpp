@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "scenarios/answer/stored_plan.hpp"
 #include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"

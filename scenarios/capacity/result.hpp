@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "scenarios/capacity/choices.hpp"
 
 namespace scenarios {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "base/yaml/tree.hpp"
 #include "profiles/framework_profile.hpp"
 
