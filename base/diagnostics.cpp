@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/utf8.hpp"
-
 namespace base {
 namespace {
 

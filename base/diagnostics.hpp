@@ -1,7 +1,16 @@
 #pragma once
-// A problem of an input: the place, the fault and the cure. Loaders collect every Diagnostic that they can and throw InputError
-// once; cli/main catches it once, prints render() and exits with 2.
+// The ground of all libraries. Start here: Diagnostic, Diagnostics and InputError below, then
+//   units.hpp, ids.hpp      Seconds, Bytes and so on, with the arithmetic that physics allows; DeviceId and other typed indices
+//   check.hpp, attempt.hpp  BASE_CHECK for our own bugs; Attempt and Refusal for what healthy work may find impossible
+//   yaml/                   parse_yaml, read_yaml: a Yaml that knows its places; MapReader reads it; patch_yaml changes it
+//   files/, embedded/       read_text_file, OutputFile (whole or not at all), which files are used; the files that are compiled in
+//   processes/              run_workers: work in child processes; interruptions
+//   random.hpp, hash.hpp, numbers.hpp, csv.hpp, json.hpp, progress.hpp
+//
+// A problem of an input is its place, the fault and the cure. Loaders collect every Diagnostic that they can and throw InputError once;
+// cli/main catches it once, prints render() and exits with 2.
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -70,5 +79,33 @@ class Diagnostics {
 
 // 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.
 [[nodiscard]] std::string suggest(std::string_view word, std::span<const std::string> candidates);
+
+// --- UTF-8, as far as messages need it ---
+
+// Returns: whether `c` is the second or a later byte of a character. The text need not be well-formed, so that messages may
+// quote damaged input.
+[[nodiscard]] constexpr bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// Returns: the offset of the first byte that is not part of a well-formed character (RFC 3629), or text.size().
+[[nodiscard]] std::size_t first_malformed_utf8(std::string_view text);
+
+// --- notes ---
+
+// A note is a sentence beside an answer. The most important first: reports show them in this order, and leave out the last where room is
+// scarce.
+enum class NoteKind {
+  problem,     // the answer is not the one that was asked for
+  caution,     // figures may be further off than their kind usually is
+  assumption,  // a figure that nobody gave and nothing measured says
+  search,      // how a plan was found
+  detail       // a fact that changes no figure
+};
+
+struct Note {
+  NoteKind kind = NoteKind::detail;
+  std::string text;  // a sentence without its full stop
+
+  bool operator==(const Note&) const = default;
+};
 
 }  // namespace base

@@ -9,7 +9,6 @@
 #include <optional>
 #include <variant>
 
-#include "base/by_enum.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
 

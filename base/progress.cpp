@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/utf8.hpp"
+#include "base/diagnostics.hpp"
 
 namespace base {
 namespace {

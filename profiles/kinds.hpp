@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/by_enum.hpp"
+#include "base/ids.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
 

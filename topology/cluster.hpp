@@ -1,4 +1,12 @@
 #pragma once
+// Start here: Cluster below, which planners and the simulator ask for devices, links and routes. Then
+//   load.hpp         load_cluster(): a cluster of a `cluster:` section, a preset or a file
+//   description.hpp  ClusterDescription: what a section says, and the readers of its parts
+//   routing.hpp      build_cluster() (builder.cpp), best_paths() (paths.cpp): tables of routes per type of node
+//   networks/        SwitchNetwork: the switches between nodes; one source for each type of network
+//   imports/         import_topology(): what nvidia-smi, NCCL and Slurm say of a machine
+//   drawing.hpp      what a picture of a cluster shows
+//
 // A cluster: devices, directed links and the routes between devices. A value, immutable after loading. Devices are numbered node by
 // node, GPUs within a node in order; this is the order that machine mappings use. Units: bytes per second one way, seconds.
 //
@@ -16,6 +24,8 @@
 
 namespace topology {
 
+// Kinds of routes inside a node, nearest first. Communication libraries choose between routes by what they pass and not by how wide they
+// are (NCCL, src/graph/topo.h: NVL before PIX and PXB before PHB before SYS), so a faster PCIe link draws no traffic away from NVLink.
 enum class RouteKind : std::uint8_t {
   fabric,      // a wire between the two, or switches that join GPUs alone: NVLink, NVSwitch
   switches,    // other switches: PCIe

@@ -21,6 +21,8 @@ void adopt_network_type(base::Yaml& cluster, std::string_view type);
 // Returns: the cluster that a word of the command line names: a preset or a file. Throws: base::InputError.
 [[nodiscard]] Cluster load_cluster_argument(const std::string& word);
 
+// --- the clusters that ship (topology/presets), each parsed once ---
+
 [[nodiscard]] std::vector<std::string> preset_names();  // sorted
 // Returns the section `cluster:` of a preset, or nullptr when none has this name.
 [[nodiscard]] const base::Yaml* preset_section(std::string_view name);

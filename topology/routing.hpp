@@ -29,7 +29,11 @@ struct Path {
   RouteKind kind = RouteKind::fabric;
 };
 
-// Returns the best path from `source` to every vertex, one entry per vertex. Cost: O(kinds x V^2 E log V) at worst, V and E those of one
+// Best: nearest kind (RouteKind), then widest bottleneck, fewest hops, least latency, lowest link ids. A GPU does not forward for others:
+// peer-to-peer copies and NCCL's channels between GPUs without a common link go over PCIe and the CPUs (NCCL does not relay P2P through a
+// GPU by default), so GPUs are intermediates only where no other path leads there. NICs never are.
+// Returns: the best path from `source` to every vertex, one entry per vertex.
+// Cost: O(kinds x V^2 E log V) at worst, V and E those of one
 // node.
 [[nodiscard]] std::vector<Path> best_paths(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source);
 

@@ -12,8 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/interruption.hpp"
-
 namespace base {
 namespace {
 

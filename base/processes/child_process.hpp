@@ -1,6 +1,6 @@
 #pragma once
-// Work in a process of its own, which sees this one's memory as it is when it begins. It may crash, print or be ended at any moment
-// without harm to this process.
+// Signals that ask for an end, and work in a process of its own, which sees this one's memory as it is when it begins. It may crash, print
+// or be ended at any moment without harm to this process.
 
 #include <sys/types.h>
 
@@ -10,6 +10,19 @@
 #include <utility>
 
 namespace base {
+
+// --- signals that ask for an end: long work looks now and then whether one came, and ends with what it has ---
+
+// From now on the first SIGINT, SIGTERM or SIGHUP is only noted, here and in child processes that are made later, whoever of them it is
+// sent to first; the next one ends the program at once. A SIGHUP that is ignored already (nohup) stays so.
+void note_interruptions();
+[[nodiscard]] bool interrupted();
+// Returns the signal, 0 where none came.
+[[nodiscard]] int interruption();
+// In a child process: leaves these signals to the parent, which tells by interrupted(). A terminal sends them to both.
+void leave_interruptions_to_parent();
+
+// --- processes ---
 
 // How a process ended: by a signal, or else by itself with an exit status.
 struct ProcessEnd {
@@ -28,8 +41,8 @@ class ChildProcess {
 
   // `work` runs in the child and hands bytes back by the function that it gets. The child ends when it returns, without destructors or
   // buffers that belong to the parent, and when the parent ends, however that does. Signals that ask for an end are left to the parent
-  // where it notes them (base/interruption.hpp). Requires: `work` does not throw. Throws: std::system_error when the system has no process
-  // or pipe to give.
+  // where it notes them (base/processes/child_process.hpp). Requires: `work` does not throw. Throws: std::system_error when the system has
+  // no process or pipe to give.
   explicit ChildProcess(const std::function<void(const Send&)>& work);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;

@@ -1,4 +1,4 @@
-#include "base/processes/worker.hpp"
+#include "base/processes/worker_pool.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

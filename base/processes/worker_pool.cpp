@@ -10,7 +10,6 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
-#include "base/processes/worker.hpp"
 
 namespace base {
 namespace {

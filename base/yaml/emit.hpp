@@ -2,6 +2,7 @@
 // A tree to text.
 
 #include <string>
+#include <string_view>
 
 #include "base/yaml/tree.hpp"
 
@@ -12,5 +13,9 @@ namespace base {
 [[nodiscard]] std::string emit_yaml(const Yaml& y);
 // Returns: the tree in one line, "{preset: summit, nodes: 4}", however long it is.
 [[nodiscard]] std::string flow_text(const Yaml& y);
+
+// True if `text`, written bare inside any block or flow collection, reads back as a scalar with that very text.
+// Conservative: some texts that YAML allows bare are refused.
+[[nodiscard]] bool can_be_plain(std::string_view text);
 
 }  // namespace base

@@ -13,8 +13,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/files/fingerprint.hpp"
-#include "base/interruption.hpp"
+#include "base/files/used_files.hpp"
+#include "base/processes/child_process.hpp"
 #include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/ranks/ranks.hpp"

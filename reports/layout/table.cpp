@@ -6,7 +6,7 @@
 #include <cctype>
 #include <numeric>
 
-#include "base/utf8.hpp"
+#include "base/diagnostics.hpp"
 
 namespace reports {
 

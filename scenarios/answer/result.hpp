@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "pcg/plan/plan.hpp"
 #include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"

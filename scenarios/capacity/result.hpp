@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "scenarios/capacity/entries.hpp"
 
 namespace scenarios {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
 #include "scenarios/intervals/workload.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/note.hpp"
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/note.hpp"
+#include "base/diagnostics.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"

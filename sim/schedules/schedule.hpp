@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/by_enum.hpp"
+#include "base/ids.hpp"
 #include "pcg/plan/plan.hpp"
 
 namespace sim {

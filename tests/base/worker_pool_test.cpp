@@ -20,7 +20,6 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
-#include "base/interruption.hpp"
 #include "base/processes/child_process.hpp"
 
 namespace {

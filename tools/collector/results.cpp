@@ -83,7 +83,7 @@ std::string launch_json(const LaunchResult& l) {
   return o.str();
 }
 
-// The collector has the standard library alone, so this stands here and not in base/utf8.hpp.
+// The collector has the standard library alone, so this stands here and not in base/diagnostics.hpp.
 // Length of the UTF-8 sequence that starts at `at`, 0 if there is none.
 std::size_t utf8_length(const std::string& s, std::size_t at) {
   const auto lead = static_cast<unsigned char>(s[at]);

@@ -46,6 +46,8 @@ struct SmiPlaces {
   std::vector<std::string> notes;     // what was assumed
 };
 
+// The matrix gives for each pair how high on the tree they meet, so "at most this far apart" is an equivalence for each distance. Where
+// NVLink hides it, NUMA affinity decides whether two GPUs are on one CPU.
 [[nodiscard]] SmiPlaces place_devices(const SmiMatrix& matrix);  // O(devices^3)
 
 }  // namespace topology::imports

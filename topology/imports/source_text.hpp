@@ -29,6 +29,7 @@ class SourceText {
 // Throws: base::InputError with this one problem.
 [[noreturn]] void refuse(base::Mark mark, std::string message, std::string hint = {});
 
+// One function per format. Returns: nullopt when the text is of another format.
 [[nodiscard]] std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_slurm(std::string_view text, const std::string& file, const ImportConfig& config);

@@ -22,6 +22,7 @@ struct NodeNumbers {
 // Returns the types of all nodes; nullopt if one is ill typed.
 [[nodiscard]] std::optional<std::vector<Types>> types_of(const Term& t, std::span<const Variable> variables);
 
+// A condition that typing cannot see: typing sizes are large multiples of 30^4 and meet it, other sizes need not.
 struct SizeCondition {
   std::string_view what, cure;  // "cuts outside its tensor", "write the size as ..."
 };

@@ -33,6 +33,8 @@ class Matcher {
   std::unique_ptr<State> state_;
 };
 
+// --- census: the occurrences of a set of rules, by rule ---
+
 struct RuleOccurrences {
   std::size_t rule = 0;    // index into the rules given
   std::size_t first = 0;   // index into Census::matches

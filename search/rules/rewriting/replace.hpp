@@ -14,6 +14,7 @@
 
 namespace rules {
 
+// Which tensors a rewrite puts in the place of which.
 struct Redirections {
   std::map<pcg::TensorRef, Wire> now{};                     // outputs of the occurrence, and what takes their place
   bool of_variable = false;                                 // the source is a variable alone: only nodes outside the target are redirected
@@ -45,6 +46,7 @@ struct Wiring {
 [[nodiscard]] base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                          const Target& target, const Redirections& redirections);
 
+// A graph in which the concats of two that a match names (ConcatAsTwo) are nodes.
 struct Regrouped {
   pcg::Pcg graph;                       // computes the same
   Match match;                          // in it; names no views

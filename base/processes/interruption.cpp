@@ -1,4 +1,4 @@
-#include "base/interruption.hpp"
+#include "base/processes/child_process.hpp"
 
 #include <sys/mman.h>
 
