@@ -13,14 +13,12 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/models/attention_model.hpp"
 #include "profiles/models/product_model.hpp"
 
 namespace profiles {
 
 // Kernels of one device as they were measured. Between measured shapes a model says how time grows, and the shapes around say by how much
 // the model is off there; so the table keeps, for each kernel, the logarithm of measured over modelled time.
-
 struct MeasuredKernel {
   pcg::Precision precision = pcg::Precision::fp32;
   pcg::Kernel kernel;
@@ -99,7 +97,6 @@ struct Fitted {
 };
 
 // The part `fitted:` of a device profile as text: `foreshard calibrate` writes it, a profile's loader reads it back.
-
 // Reads the map at "device.fitted". Problems go to `sink`.
 [[nodiscard]] Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink);
 // Returns the map as text, two blanks deep under "  fitted:"; read_fitted reads it back.

@@ -73,7 +73,6 @@ class RowsLeftOut {
 }
 
 // Tables of kernels: our own, and public ones that are recognised by their header.
-
 // Puts the rows of a table of kernels into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a cell is
 // not what its column holds.
 [[nodiscard]] bool read_kernel_table(const CsvTable& t, Measurements& into);
@@ -81,7 +80,6 @@ class RowsLeftOut {
 [[nodiscard]] std::string to_csv(const std::vector<KernelMeasurement>& kernels);
 
 // Tables of collectives: our own, and public ones that are recognised by their header.
-
 // Puts the rows of a table of collectives into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a
 // cell is not what its column holds.
 [[nodiscard]] bool read_collective_table(const CsvTable& t, Measurements& into);

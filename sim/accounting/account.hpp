@@ -15,7 +15,6 @@ namespace sim {
 
 // The critical path of an iteration: the chain of tasks, each of which started when the one before it ended, up to the task that ends last.
 // Only what is on it makes the iteration shorter.
-
 // Seconds of the path by what is on it.
 using PathTimes = std::map<OnPath, base::Seconds>;
 

@@ -16,7 +16,6 @@
 namespace sim {
 
 // A whole iteration as stretches of one that was simulated with fewer micro-batches: some are played again and again.
-
 // The stretch of `length` seconds from `at` on is followed by `copies` further copies of itself.
 struct Repeat {
   double at = 0, length = 0, copies = 0;

@@ -13,7 +13,6 @@
 namespace sim {
 
 // A block of a tensor: an interval of each dim. Internal to sim/dataflow.
-
 struct Extent {
   std::int64_t begin = 0, end = 0;
   auto operator<=>(const Extent&) const = default;

@@ -23,7 +23,6 @@ namespace sim {
 //   activation cast      amax        -           cast      -
 // cast: it writes low precision itself; amax: it finds the largest value, and the cast is a kernel; -: pass and cast are kernels. That is
 // so where the framework's activations are Transformer Engine's.
-
 // The cast of an operand of a product, before its kernels.
 enum class Cast {
   none,     // others have done it

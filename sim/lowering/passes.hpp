@@ -83,7 +83,6 @@ class ForwardEmitter {
 [[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
 
 // The backward pass of one virtual stage. Internal to sim/lowering.
-
 // A backward pass, and the events by which it says that gradients are synchronised: the update waits for all of them.
 struct BackwardBlock {
   Block block;
@@ -95,7 +94,6 @@ struct BackwardBlock {
 [[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split);
 
 // The end of an iteration, for all stages. Internal to sim/lowering.
-
 // Requires: all passes were lowered before; `synchronised`: what their backward passes give.
 [[nodiscard]] Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised);
 

@@ -10,7 +10,6 @@
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/saved_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {

@@ -55,7 +55,6 @@ struct DeviceMemory {
 // And HybridEP's buffer, which has room for the tokens of all ranks of the exchange at once, each with the weights of a domain's experts in
 // fp32; dispatch and combine of all layers share it (deepseek-ai/DeepEP, branch hybrid-ep, docs/Hybrid-EP_Implementation.md, "Buffer
 // Allocation", "Shared Buffer").
-
 // Returns: one per device of the cluster, zero where the plan does not use it. Linear layers that read the same tensor (queries, keys and
 // values; both halves of a gated unit) are one weight; of experts, each has its own.
 // Cost: O(nodes x points).

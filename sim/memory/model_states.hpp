@@ -49,7 +49,6 @@ struct StateBytes {
 // (pcg::WeightStorage). Embeddings, the head, routers, norms and biases stay as they are, and so do the optimizer's fp32 copies of all.
 // Weights that are kept in bf16 have copies beside them, cast once an iteration, which every micro-batch multiplies (Transformer Engine
 // keeps them between micro-batches, is_first_microbatch).
-
 // Per parameter.
 struct WeightBytes {
   double kept = 0, gathered = 0;  // by a device that holds it; over the network, where shards are gathered

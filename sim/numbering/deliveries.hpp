@@ -58,7 +58,6 @@ class Deliveries {
 
 // Numbers for the gradients that go back to the node which made a tensor. Readers of one tensor in one stage that hold its gradient alike
 // make one sum: their gradients are added up where they are, and move once. Internal to lowering.
-
 using GradientId = base::Id<struct GradientTag>;
 
 class GradientSums {

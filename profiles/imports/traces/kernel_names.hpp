@@ -29,7 +29,6 @@ namespace imports {
 [[nodiscard]] std::optional<profiles::CollectiveKind> collective_in(std::string_view name);
 
 // Names of element types as PyTorch, NCCL, nccl-tests and kernels spell them. Private to this folder.
-
 struct ElementType {
   std::string_view name;  // ours: "fp32", "bf16", "int64"
   double bytes;
@@ -40,7 +39,6 @@ struct ElementType {
 [[nodiscard]] const ElementType* element_type(std::string_view name);
 
 // The work of a framework's operation from the shapes of its inputs, as pcg/work counts it. Private to this folder.
-
 // One entry per input, in order; it is empty for a list of tensors and for what is no tensor.
 struct InputShapes {
   std::vector<std::vector<std::int64_t>> dims;
