@@ -69,7 +69,8 @@ struct DeviceProfile {
 
 // Returns the part of its type's share that the slowest of `gpus` GPUs keeps, as is expected of normal deviations:
 // 1 - spread x q((n - 3/8) / (n + 1/4)), q the quantile of the normal distribution (Blom, Statistical Estimates and Transformed
-// Beta-Variables, 1958). 1 for one GPU. Requires: gpus >= 1.
+// Beta-Variables, 1958). 1 for one GPU.
+// Requires: gpus >= 1.
 [[nodiscard]] double slowest_of(const DeviceProfile& d, pcg::Precision p, int gpus);
 
 // Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
@@ -87,12 +88,14 @@ struct DeviceProfile {
 // Returns the generation of a device, its name up to the first dash: "a100" of "a100-sxm-80gb".
 [[nodiscard]] std::string generation_of(std::string_view device);
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
-// Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is
-// unknown (with the nearest one), or with every problem of the file.
+// Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp).
+// Throws: base::InputError when the name is unknown (with the nearest one), or with every problem of the file.
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
-// Returns the text of the file of one that ships. Throws: as device_profile.
+// Returns the text of the file of one that ships.
+// Throws: as device_profile.
 [[nodiscard]] std::string_view device_text(std::string_view name);
-// Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
+// Reads the text form of profiles/devices/*.yaml (docs/formats.md).
+// Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
 
 // The time of a kernel on a device, and the basis of that time.
@@ -120,7 +123,8 @@ struct KernelTime {
 // Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction in addition.
 [[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 
-// The kernel can use tensor cores, and they serve the precision. Requires: no unsupported(d, p).
+// The kernel can use tensor cores, and they serve the precision.
+// Requires: no unsupported(d, p).
 [[nodiscard]] bool runs_on_tensor_cores(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 
 }  // namespace profiles

@@ -1,6 +1,6 @@
 #pragma once
 // The findings of calibration about one device: models of kernels, the residuals they left and where the rows came from. It is the part
-// `fitted:` of a device profile (profiles/fitted_text.hpp).
+// `fitted:` of a device profile.
 
 #include <functional>
 #include <map>
@@ -36,7 +36,8 @@ class MeasuredTable {
   [[nodiscard]] bool empty() const { return groups_.empty(); }
   // Returns the correction to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean),
   // else the mean over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides
-  // of every size: that is outside the range. Cost: O(kernels within a doubling of one size).
+  // of every size: that is outside the range.
+  // Cost: O(kernels within a doubling of one size).
   [[nodiscard]] std::optional<double> correction(const pcg::Kernel& k, pcg::Precision p) const;
 
  private:

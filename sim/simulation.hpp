@@ -37,7 +37,8 @@ struct MisalignedProducts {
   int multiple = 8;          // of what it would have to be one
 };
 
-// Returns nullopt where no layer has such rows. Cost: O(nodes).
+// Returns nullopt where no layer has such rows.
+// Cost: O(nodes).
 [[nodiscard]] std::optional<MisalignedProducts> misaligned_products(const pcg::Plan& plan, const FlowGraph& flow);
 
 }  // namespace sim

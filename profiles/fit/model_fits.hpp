@@ -19,8 +19,9 @@ struct ProductRow {
 };
 
 // Returns the parameters with the least robust error (Huber, in the logarithm of time; a row that is far off counts by its distance only)
-// that a local search from two starts finds on at most 1,200 evenly taken rows. Deterministic. Requires: rows are not empty. Cost: seconds
-// for thousands of rows.
+// that a local search from two starts finds on at most 1,200 evenly taken rows. Deterministic.
+// Requires: rows are not empty.
+// Cost: seconds for thousands of rows.
 [[nodiscard]] profiles::ProductModel fit_product_model(std::span<const ProductRow> rows);
 
 // Returns the seconds that a profile with these parameters and this correction forecasts.
@@ -34,7 +35,8 @@ struct AttentionRow {
   double seconds = 0;
 };
 
-// Returns the model with the least robust error in the logarithm of time. Requires: rows are not empty.
+// Returns the model with the least robust error in the logarithm of time.
+// Requires: rows are not empty.
 [[nodiscard]] profiles::AttentionModel fit_attention(std::span<const AttentionRow> rows);
 [[nodiscard]] double predict(const profiles::AttentionModel& model, const AttentionRow& row);
 
@@ -45,7 +47,8 @@ struct RateRow {
   double seconds = 0;
 };
 
-// Returns the share with the least robust error in the logarithm of time. Requires: rows are not empty. `max` is at most 1.
+// Returns the share with the least robust error in the logarithm of time.
+// Requires: rows are not empty. `max` is at most 1.
 [[nodiscard]] profiles::Efficiency fit_rate(std::span<const RateRow> rows);
 [[nodiscard]] double predict(const profiles::Efficiency& e, const RateRow& row);
 
@@ -53,7 +56,8 @@ struct RateRow {
 // outliers, with curvature punished.
 // Returns a grid with nodes two to twenty doublings apart, the fewer rows the farther, over the range of the rows, as smooth as pays on
 // held-out rows, and such that doubling one size of a product takes hardly less time. The grid has no values where there are
-// too few rows, and where no correction is better on rows kept aside. Requires: rows are not empty.
+// too few rows, and where no correction is better on rows kept aside.
+// Requires: rows are not empty.
 [[nodiscard]] profiles::LogGrid fit_correction(pcg::KernelKind kind, const profiles::ProductModel& model, std::span<const ProductRow> rows);
 
 // A local search for the positive parameters of a model with the least cost, in their logarithms.
@@ -66,8 +70,9 @@ struct LogFound {
   double cost = 0;
 };
 
-// Returns where Subplex (Rowan 1990) ends that starts at `start`, put into the ranges. Deterministic. Requires: a range per value, bounds
-// above 0. Cost: at most 2,500 calls.
+// Returns where Subplex (Rowan 1990) ends that starts at `start`, put into the ranges. Deterministic.
+// Requires: a range per value, bounds above 0.
+// Cost: at most 2,500 calls.
 [[nodiscard]] LogFound least_in_logarithms(std::span<const double> start, std::span<const LogRange> ranges,
                                            const std::function<double(std::span<const double>)>& cost);
 

@@ -25,7 +25,8 @@ struct NetworkResidual {
   [[nodiscard]] double error() const { return predicted / row->time - 1; }
 };
 
-// Returns the cluster of a preset with `nodes` nodes. Throws: base::InputError when there is none.
+// Returns the cluster of a preset with `nodes` nodes.
+// Throws: base::InputError when there is none.
 [[nodiscard]] topology::Cluster cluster_of(const std::string& preset, int nodes);
 // Returns the GPUs of a row, as many of each node, from its first on; none where a node has fewer.
 [[nodiscard]] std::vector<topology::DeviceId> group_of(const measured::CollectiveMeasurement& m, const topology::Cluster& cluster);

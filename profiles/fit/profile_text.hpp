@@ -14,8 +14,10 @@ namespace fit {
 
 class CommentedYaml {
  public:
-  // `root` is the file's main key, "device" or "framework". Throws: base::InputError when the text is no YAML or the map of `root` is
-  // written in braces, so that its keys have no lines of their own. Requires: the text has `root`.
+  // `root` is the file's main key, "device" or "framework".
+  // Throws: base::InputError when the text is no YAML or the map of `root` is written in braces, so that its keys have no lines of their
+  // own.
+  // Requires: the text has `root`.
   CommentedYaml(const std::string& text, std::string root);
 
   [[nodiscard]] std::string text() const;
@@ -24,7 +26,8 @@ class CommentedYaml {
   // section in braces is written out, a key a line.
   void set(const std::string& section, const std::string& name, const std::string& value, const std::vector<std::string>& comments);
   // Puts ROOT.KEY at the end, `comment` above it; `block` is its text with the key, two blanks deep. What the key held before goes, its
-  // comment too. Requires: no other key comes after it.
+  // comment too.
+  // Requires: no other key comes after it.
   void put_last(const std::string& key, const std::string& comment, const std::string& block);
 
  private:

@@ -16,12 +16,13 @@
 
 namespace imports {
 
-// Returns what the file holds. Throws: base::InputError, naming the file and the reason, when it cannot be read, is empty, cut short,
-// damaged, of no known form, or contradicts itself; nothing of such a file is used. A sound trace without device events is no error: a note
-// says so. Cost: one pass over the text, which is read in parts (a JSON trace takes 50 to 100 MB/s) and not kept; about 150 B per device
-// event and 80 B per host operation are kept. JSON whose form shows only at its end is read twice.
-// Refused: a text of more than 4 GiB after inflating, more than 20 million events of a kind, nccl-tests of more than 64 MiB, and JSON
-// documents that are no traces of more than 256 MiB.
+// Returns what the file holds.
+// Throws: base::InputError, naming the file and the reason, when it cannot be read, is empty, cut short, damaged, of no known form, or
+// contradicts itself; nothing of such a file is used. A sound trace without device events is no error: a note says so.
+// Cost: one pass over the text, which is read in parts (a JSON trace takes 50 to 100 MB/s) and not kept; about 150 B per device event and
+// 80 B per host operation are kept. JSON whose form shows only at its end is read twice. Refused: a text of more than 4 GiB after
+// inflating, more than 20 million events of a kind, nccl-tests of more than 64 MiB, and JSON documents that are no traces of more than 256
+// MiB.
 [[nodiscard]] ImportedTrace import_trace(const std::filesystem::path& file);
 
 // An imported trace as measurements that calibration and validation can use.
@@ -32,7 +33,8 @@ struct MeasurementNames {
 
 // Returns, of kernels, one row per distinct operation whose work is known (see ImportedOperation): the median over its occurrences of the
 // summed times of its kernels; of collectives, one row per kind, nodes, group and size: the median. Times of traced collectives include
-// waiting; nccl-tests' do not. The notes count what cannot be used. Cost: O(n log n).
+// waiting; nccl-tests' do not. The notes count what cannot be used.
+// Cost: O(n log n).
 [[nodiscard]] measured::Measurements to_measurements(const ImportedTrace& trace, const MeasurementNames& names);
 
 // Totals of an imported trace, which a reader wants to see at once.
@@ -70,7 +72,8 @@ struct TraceSummary {
   std::vector<CollectiveTotal> collectives;  // longest time first
 };
 
-// Returns the totals of a trace. Cost: O(n log groups).
+// Returns the totals of a trace.
+// Cost: O(n log groups).
 [[nodiscard]] TraceSummary summarise(const ImportedTrace& trace);
 
 }  // namespace imports

@@ -55,7 +55,8 @@ struct Account {
 // Cost: O(tasks log tasks).
 [[nodiscard]] Breakdown break_down(const Accounts& a, const Predecessors& predecessors);
 
-// How often each class of transfers ran. Cost: O(tasks).
+// How often each class of transfers ran.
+// Cost: O(tasks).
 [[nodiscard]] std::vector<double> executions(const Unrolled& unrolled, const Folded& folded);
 
 // Returns: bytes of all devices, those that folding left out included. `executed`: how often each class of transfers ran.

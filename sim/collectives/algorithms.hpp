@@ -29,7 +29,8 @@ struct CollectiveRequest {
   [[nodiscard]] const std::vector<Channel>& channels(int most) const;
 };
 
-// By any of the algorithms below. Requires: not Algorithm::automatic.
+// By any of the algorithms below.
+// Requires: not Algorithm::automatic.
 [[nodiscard]] std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels);
 
 // Returns: phases with their flows and chains, without costs; nullopt where the algorithm does not do this kind of collective, or not in

@@ -53,7 +53,8 @@ struct CollectiveChoice {
 // Plans many collectives over one cluster. Not for several threads at once.
 class CollectivePlanner {
  public:
-  // The cluster and the config's profile outlive the object. Throws: base::InputError as plan_collective does.
+  // The cluster and the config's profile outlive the object.
+  // Throws: base::InputError as plan_collective does.
   CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config);
 
   // The one that it plans by; nullptr: by the wires alone.

@@ -34,7 +34,8 @@ class Synchronisation {
  public:
   // Cost: O(weights), and O(shards) for each that is laid out otherwise than all before it.
   Synchronisation(const pcg::Plan& plan, const FlowGraph& flow);
-  // Returns the groups of the weight that input `input` of `node` reads. Requires: it reads one.
+  // Returns the groups of the weight that input `input` of `node` reads.
+  // Requires: it reads one.
   [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
   // Over how many devices ZeRO shards the state of that weight.
   [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }
@@ -68,7 +69,8 @@ struct Dataflow {
 // Returns: the devices of each copy of the synchronised gradients; none where a device has them all. `zero` as in pcg::Plan: from stage 1
 // on all devices share out one copy, or each group of hybrid sharding its own; else devices at like places of the groups that add up
 // gradients share one. The weights that fewest hold say how many copies there are: where experts are shared out among replicas, these are
-// one copy. Cost: O(weights + stages x devices).
+// one copy.
+// Cost: O(weights + stages x devices).
 [[nodiscard]] SyncPattern model_copies(const pcg::Plan& plan, const FlowGraph& flow, const Synchronisation& synchronisation, int zero);
 
 // Returns: groups that all-reduce one after another, so that afterwards every group of `all` has its sum: neighbours first, then devices a

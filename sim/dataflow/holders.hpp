@@ -41,7 +41,8 @@ class Holders {
     std::vector<base::DeviceId> devices;
   };
 
-  // Devices in any order and several times. Cost: O(n log n).
+  // Devices in any order and several times.
+  // Cost: O(n log n).
   explicit Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks);
   // Requires: no sums.
   explicit Holders(const Layout& l);

@@ -29,7 +29,8 @@ inline constexpr base::Seconds kHostUpdate(0.44e-9);  // of a parameter, by one 
 
 class HostLinks {
  public:
-  // `kinds`: those of the devices in use. Throws: base::InputError when one of these kinds has no way to a CPU.
+  // `kinds`: those of the devices in use.
+  // Throws: base::InputError when one of these kinds has no way to a CPU.
   // Cost: O(devices of the cluster x kinds).
   HostLinks(const topology::Cluster& cluster, const std::vector<topology::DeviceKind>& kinds);
 
@@ -85,7 +86,8 @@ class CostTable {
   // The norm of the gradients of `parameters` parameters of one device.
   [[nodiscard]] const Cost& gradient_norm(double parameters);
 
-  // The links to the hosts' memory. Requires: the plan offloads something.
+  // The links to the hosts' memory.
+  // Requires: the plan offloads something.
   [[nodiscard]] const HostLinks& hosts() const { return *hosts_; }
 
   // The kinds of the kernels costed so far, by the basis of their times.

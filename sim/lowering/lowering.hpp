@@ -131,7 +131,8 @@ struct Lowering {
 // The stream of a movement inside a stage, of what `producer` makes and `consumer` reads, or of its gradient.
 [[nodiscard]] StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement);
 
-// Whether some block of the program exchanges tokens on that stream. Cost: O(items).
+// Whether some block of the program exchanges tokens on that stream.
+// Cost: O(items).
 [[nodiscard]] bool exchanges_tokens(const Program& program);
 
 // Returns a note on what the library that the plan names for dispatch does not change, if there is such a thing.

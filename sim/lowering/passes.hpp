@@ -77,9 +77,10 @@ class ForwardEmitter {
   std::vector<EventId> pending_waits_on_;
 };
 
-// One virtual stage's forward pass. Requires: those of lower stages were lowered before.
+// One virtual stage's forward pass.
+// Requires: those of lower stages were lowered before.
 [[nodiscard]] Block lower_forward(const Lowering& l, int stage);
-// The first micro-batch's, which gathers updated weights (updated_weights.hpp).
+// The first micro-batch's, which gathers updated weights (UpdatedWeights).
 [[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
 
 // The backward pass of one virtual stage. Internal to sim/lowering.
@@ -90,7 +91,8 @@ struct BackwardBlock {
   std::vector<EventId> synchronised;
 };
 
-// split: in two passes. Requires: all forward passes, and the backward passes of higher stages, were lowered before.
+// split: in two passes.
+// Requires: all forward passes, and the backward passes of higher stages, were lowered before.
 [[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split);
 
 // The end of an iteration, for all stages. Internal to sim/lowering.

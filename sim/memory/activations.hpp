@@ -1,6 +1,6 @@
 #pragma once
 // Tensors that the forward pass saves for the backward pass, each once per device however many operators read it.
-// Internal to sim/memory.
+// Start here: saved_by_block() for whole blocks; Activations, internal to sim/memory, counts tensor by tensor.
 
 #include <map>
 #include <optional>
@@ -86,7 +86,7 @@ struct SavedByBlock {
 };
 
 // `nodes`: of a virtual stage, ascending. A tensor counts for the first block that keeps it. Devices are numbered below `devices`.
-// `copies_attention_output` as of activations.hpp.
+// `copies_attention_output` as above.
 // Cost: O(nodes x points + blocks x devices).
 [[nodiscard]] SavedByBlock saved_by_block(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                           std::span<const std::uint32_t> nodes, std::size_t devices, bool copies_attention_output = false);
@@ -102,10 +102,12 @@ struct OffloadedBlock {
 };
 using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 
-// The offloaded blocks of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded. Cost: O(nodes).
+// The offloaded blocks of a virtual stage with these nodes, without their bytes. Empty: nothing is offloaded.
+// Cost: O(nodes).
 [[nodiscard]] OffloadedBlocks offloaded_blocks(const pcg::Plan& plan, std::span<const std::uint32_t> nodes, int stage);
 
-// The offloaded blocks that save something, with their bytes. Cost: that of saved_by_block.
+// The offloaded blocks that save something, with their bytes.
+// Cost: that of saved_by_block.
 [[nodiscard]] OffloadedBlocks offloaded_activations(const pcg::Plan& plan, const FlowGraph& flow,
                                                     const profiles::FrameworkProfile& framework, int stage);
 

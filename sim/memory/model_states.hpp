@@ -41,7 +41,8 @@ struct StateBytes {
 
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
 // stage `zero` shares out among those that hold copies, of the blocks that the plan names. `data` is dataflow_of(plan); `copies_columns` as
-// of weight_storage.hpp. Cost: O(weights x shards).
+// as below.
+// Cost: O(weights x shards).
 [[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework,
                                                    int zero, bool copies_columns = false);
 

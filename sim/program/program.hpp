@@ -2,7 +2,7 @@
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
 // the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links, or of when
 // anything runs.
-// Variants of one plan (sim/program/variant.hpp) share the numbers: a block, movement, set of devices or event has the same number in all
+// Variants of one plan share the numbers: a block, movement, set of devices or event has the same number in all
 // of their programs.
 
 #include <array>
@@ -132,7 +132,8 @@ struct Program {
     return backward[position];
   }
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
-  // Returns: host seconds to launch a collective or a message on a device of a type. Cost: O(n) of a collective of n devices.
+  // Returns: host seconds to launch a collective or a message on a device of a type.
+  // Cost: O(n) of a collective of n devices.
   [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_type) const {
     double s = collective_launch[device_type].value();
     if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender

@@ -74,11 +74,13 @@ struct Schedule {
 // Merging: the forward and the backward pass of a turn run at once, so that a message needs a turn for each rank in either direction: every
 // rank warms up as an interleaved schedule does, and with one pass more (Megatron-Core's schedules.py).
 // Requires: interleaved: micro_batches % ranks == 0; DualPipe: two chunks; flexible: group >= min(ranks, micro_batches); one chunk unless
-// interleaved, flexible or breadth-first. Throws: base::InternalError otherwise.
+// interleaved, flexible or breadth-first.
+// Throws: base::InternalError otherwise.
 // Cost: O(chunks x micro_batches).
 [[nodiscard]] std::vector<Slot> slots_of(const Schedule& schedule, int rank);
 
-// Whether some rank merges a forward and a backward pass. Cost: that of slots_of for one rank.
+// Whether some rank merges a forward and a backward pass.
+// Cost: that of slots_of for one rank.
 [[nodiscard]] bool merges_something(const Schedule& schedule);
 
 }  // namespace sim

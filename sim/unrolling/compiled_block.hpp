@@ -23,7 +23,8 @@ namespace sim {
 // Seconds that the parts of a program take on each class of devices, and that its hosts take to launch them.
 class ClassTimes {
  public:
-  // All arguments must outlive it. Cost: O(device classes x device types).
+  // All arguments must outlive it.
+  // Cost: O(device classes x device types).
   ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
 
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
@@ -35,7 +36,8 @@ class ClassTimes {
   }
   // Host time to launch the kernels.
   [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
-  // Host time to launch a collective or message. Cost: O(n).
+  // Host time to launch a collective or message.
+  // Cost: O(n).
   [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_class) const;
 
  private:
@@ -49,7 +51,8 @@ class SetClasses {
   // Both outlive the object.
   SetClasses(const Program& program, const Folded& folded) : program_(program), folded_(folded), known_(program.device_sets.size()) {}
 
-  // Returns the classes, ascending, each once; valid as long as the object. Cost: O(devices of the set x log) the first time.
+  // Returns the classes, ascending, each once; valid as long as the object.
+  // Cost: O(devices of the set x log) the first time.
   [[nodiscard]] const std::vector<std::uint32_t>& of(DeviceSetId id);
 
  private:

@@ -14,7 +14,8 @@
 
 namespace imports {
 
-// Each returns nullopt when the name does not say. Cost: O(length of the name times some 80 words).
+// Each returns nullopt when the name does not say.
+// Cost: O(length of the name times some 80 words).
 [[nodiscard]] std::optional<pcg::KernelKind> kernel_kind(std::string_view kernel_name);
 // The same for a framework's operation ("aten::addmm", "aten::embedding_dense_backward"), for kernels whose own name says nothing.
 [[nodiscard]] std::optional<pcg::KernelKind> operation_kind(std::string_view operation_name);
