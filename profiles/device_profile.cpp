@@ -11,7 +11,6 @@
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/fitted.hpp"
-#include "profiles/kernel_time.hpp"
 #include "profiles/kinds.hpp"
 #include "profiles/profile_files.hpp"
 

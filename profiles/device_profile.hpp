@@ -1,6 +1,10 @@
 #pragma once
-// A device profile: the figures of a GPU from which profiles/kernel_time.hpp takes the time of a kernel: a measured table, fitted models,
-// and the peaks and default efficiencies of a roofline.
+// A device profile: the figures of a GPU that give the time of a kernel: a measured table, fitted models, and the peaks and default
+// efficiencies of a roofline.
+// Start here, in profiles: DeviceProfile and kernel_time() (this file), NetworkProfile (network_profile.hpp), FrameworkProfile
+// (framework_profile.hpp): one value each, read from a YAML file that ships or is the user's (profile_files.hpp). Models of kernels:
+// fitted.hpp and models/product_model.hpp. How profiles are made: measured/measurements.hpp (tables of measurements),
+// imports/import.hpp (traces of other tools), fit/kernel_calibration.hpp and fit/network_fit.hpp (fits).
 
 #include <map>
 #include <optional>
@@ -65,7 +69,8 @@ struct DeviceProfile {
 
 // Returns the part of its type's share that the slowest of `gpus` GPUs keeps, as is expected of normal deviations:
 // 1 - spread x q((n - 3/8) / (n + 1/4)), q the quantile of the normal distribution (Blom, Statistical Estimates and Transformed
-// Beta-Variables, 1958). 1 for one GPU. Requires: gpus >= 1.
+// Beta-Variables, 1958). 1 for one GPU.
+// Requires: gpus >= 1.
 [[nodiscard]] double slowest_of(const DeviceProfile& d, pcg::Precision p, int gpus);
 
 // Returns the profile of a device with `compute` times the FLOP/s and `memory` times the memory bandwidth, the same shares of which its
@@ -83,12 +88,43 @@ struct DeviceProfile {
 // Returns the generation of a device, its name up to the first dash: "a100" of "a100-sxm-80gb".
 [[nodiscard]] std::string generation_of(std::string_view device);
 [[nodiscard]] std::vector<std::string> device_names();  // of profiles/devices, sorted
-// Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is
-// unknown (with the nearest one), or with every problem of the file.
+// Returns the profile that ships under a name, or that of a file (profiles/profile_files.hpp).
+// Throws: base::InputError when the name is unknown (with the nearest one), or with every problem of the file.
 [[nodiscard]] const DeviceProfile& device_profile(const std::string& name);
-// Returns the text of the file of one that ships. Throws: as device_profile.
+// Returns the text of the file of one that ships.
+// Throws: as device_profile.
 [[nodiscard]] std::string_view device_text(std::string_view name);
-// Reads the text form of profiles/devices/*.yaml (docs/formats.md). Throws: base::InputError with every problem found.
+// Reads the text form of profiles/devices/*.yaml (docs/formats.md).
+// Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
+
+// The time of a kernel on a device, and the basis of that time.
+struct KernelTime {
+  base::Seconds time;
+  Basis basis = Basis::defaults;
+};
+
+// Returns: the time by what the profile knows best:
+//   measured: the model's time, below, corrected by measured kernels around it (MeasuredTable);
+//   fitted: the fitted model of the kind, but for a product at least FLOPs / peak, bytes / memory bandwidth and kernel_floor, for
+//     another kind at least its time to compute and kernel_floor; a model of attention comes before one of products;
+//   extrapolated: the same, where the kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw
+//   (a
+//     smaller one does not count: its fixed part is known), or the fit is another chip's;
+//   extrapolated, too: a product in low precision for which nothing is fitted takes the fit of bf16, on tensor cores that are as many times
+//     as fast as the ceilings of the two precisions say, or their peaks, with steps along k that are as much shorter as its operands have
+//     fewer bytes;
+//   defaults: the roofline  max(FLOPs / (peak * efficiency), bytes / (memory bandwidth * efficiency), kernel_floor),  where a term
+//     without work is 0.
+// The peak is that of the tensor cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked
+// for), else vector_peak. fp16 and bf16 run on the same units and take each other's fit. Only a measured time, or an efficiency above 1,
+// may be faster than the peak.
+// Requires: no unsupported(d, p). Throws: base::InternalError otherwise.
+// Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction in addition.
+[[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
+
+// The kernel can use tensor cores, and they serve the precision.
+// Requires: no unsupported(d, p).
+[[nodiscard]] bool runs_on_tensor_cores(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
 
 }  // namespace profiles

@@ -1,6 +1,6 @@
 #pragma once
 // The findings of calibration about one device: models of kernels, the residuals they left and where the rows came from. It is the part
-// `fitted:` of a device profile (profiles/fitted_text.hpp).
+// `fitted:` of a device profile.
 
 #include <functional>
 #include <map>
@@ -13,14 +13,12 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/operators/tensor.hpp"
 #include "pcg/work/kernel.hpp"
-#include "profiles/models/attention_model.hpp"
 #include "profiles/models/product_model.hpp"
 
 namespace profiles {
 
 // Kernels of one device as they were measured. Between measured shapes a model says how time grows, and the shapes around say by how much
 // the model is off there; so the table keeps, for each kernel, the logarithm of measured over modelled time.
-
 struct MeasuredKernel {
   pcg::Precision precision = pcg::Precision::fp32;
   pcg::Kernel kernel;
@@ -38,7 +36,8 @@ class MeasuredTable {
   [[nodiscard]] bool empty() const { return groups_.empty(); }
   // Returns the correction to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean),
   // else the mean over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides
-  // of every size: that is outside the range. Cost: O(kernels within a doubling of one size).
+  // of every size: that is outside the range.
+  // Cost: O(kernels within a doubling of one size).
   [[nodiscard]] std::optional<double> correction(const pcg::Kernel& k, pcg::Precision p) const;
 
  private:
@@ -99,7 +98,6 @@ struct Fitted {
 };
 
 // The part `fitted:` of a device profile as text: `foreshard calibrate` writes it, a profile's loader reads it back.
-
 // Reads the map at "device.fitted". Problems go to `sink`.
 [[nodiscard]] Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink);
 // Returns the map as text, two blanks deep under "  fitted:"; read_fitted reads it back.

@@ -94,7 +94,8 @@ struct UnitCopies {
 struct OverlappedBucket {
   double parameters = 0, per_replica = 0;  // both 0: the framework says nothing of its own
   [[nodiscard]] bool empty() const { return parameters == 0 && per_replica == 0; }
-  // Parameters of a bucket that `replicas` replicas share; more are in it where the last tensor goes over. Requires: !empty().
+  // Parameters of a bucket that `replicas` replicas share; more are in it where the last tensor goes over.
+  // Requires: !empty().
   [[nodiscard]] double parameters_among(std::size_t replicas) const {
     return std::max(parameters, per_replica * static_cast<double>(replicas));
   }
@@ -187,12 +188,14 @@ struct Overlaps {
   return plan.memory.zero.prefetch.value_or(framework.prefetch_units);
 }
 
-// Returns the profile that ships for a framework. Cost: O(1), read once.
+// Returns the profile that ships for a framework.
+// Cost: O(1), read once.
 [[nodiscard]] const FrameworkProfile& framework_profile(pcg::Framework f);
 [[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file
 // Returns its map `framework`, as its file has it.
 [[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
-// Reads the text form (docs/formats.md, "Framework profile"). Throws: base::InputError with every problem found.
+// Reads the text form (docs/formats.md, "Framework profile").
+// Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
 // Reads such a map; problems go to `sink`, `path` is its place ("training.framework").
 [[nodiscard]] FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink);

@@ -1,4 +1,4 @@
-#include "profiles/kernel_time.hpp"
+#include "profiles/device_profile.hpp"
 
 #include <algorithm>
 #include <array>

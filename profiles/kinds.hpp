@@ -12,23 +12,11 @@
 
 namespace profiles {
 
-inline constexpr std::array kKernelKinds = {pcg::KernelKind::matmul,
-                                            pcg::KernelKind::convolution,
-                                            pcg::KernelKind::attention,
-                                            pcg::KernelKind::softmax,
-                                            pcg::KernelKind::norm,
-                                            pcg::KernelKind::elementwise,
-                                            pcg::KernelKind::embedding,
-                                            pcg::KernelKind::pooling,
-                                            pcg::KernelKind::reduction,
-                                            pcg::KernelKind::copy,
-                                            pcg::KernelKind::permutation,
-                                            pcg::KernelKind::strided,
-                                            pcg::KernelKind::loss,
-                                            pcg::KernelKind::optimizer,
-                                            pcg::KernelKind::scan,
-                                            pcg::KernelKind::scan_gradient,
-                                            pcg::KernelKind::attention_gradient};
+inline constexpr auto kKernelKinds = [] {
+  using enum pcg::KernelKind;
+  return std::array{matmul, convolution, attention, softmax, norm,      elementwise, embedding,     pooling,           reduction,
+                    copy,   permutation, strided,   loss,    optimizer, scan,        scan_gradient, attention_gradient};
+}();
 inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision::tf32,  pcg::Precision::fp16, pcg::Precision::bf16,
                                            pcg::Precision::fp8,  pcg::Precision::mxfp8, pcg::Precision::nvfp4};
 

@@ -52,12 +52,15 @@ struct NetworkProfile {
 };
 
 [[nodiscard]] std::vector<std::string> network_names();  // of profiles/networks, sorted
-// Returns one that ships, or that of a file (profiles/profile_files.hpp). Throws: base::InputError when the name is unknown (with the
-// nearest one), or with every problem of the file. Cost: O(log n); read once.
+// Returns one that ships, or that of a file (profiles/profile_files.hpp).
+// Throws: base::InputError when the name is unknown (with the nearest one), or with every problem of the file.
+// Cost: O(log n); read once.
 [[nodiscard]] const NetworkProfile& network_profile(std::string_view name);
-// Returns the text of the file of one that ships. Throws: as network_profile.
+// Returns the text of the file of one that ships.
+// Throws: as network_profile.
 [[nodiscard]] std::string_view network_text(std::string_view name);
-// Reads the text form (docs/formats.md, "Network profile"). Throws: base::InputError with every problem found.
+// Reads the text form (docs/formats.md, "Network profile").
+// Throws: base::InputError with every problem found.
 [[nodiscard]] NetworkProfile load_network_profile(const base::Yaml& document);
 // Returns the text form, numbers rounded to three digits; load_network_profile reads it back.
 [[nodiscard]] std::string to_yaml(const NetworkProfile& profile);

@@ -27,7 +27,8 @@ class ProfileFiles {
   using Load = T (*)(const base::Yaml& document);
   explicit ProfileFiles(Load load) : load_(load) {}
 
-  // Returns what the file held when it was first asked for; the reference stays valid. Throws: base::InputError with every problem of it.
+  // Returns what the file held when it was first asked for; the reference stays valid.
+  // Throws: base::InputError with every problem of it.
   // Cost: O(log files), once read.
   [[nodiscard]] const T& at(std::string_view file) {
     const std::lock_guard lock(mutex_);

@@ -28,7 +28,8 @@ class Oracle {
  public:
   // Collectives of more flows are not run, but bounded: with 0 all of them, which is quicker where patterns are many.
   static constexpr std::size_t kMostFlows = 20000;
-  // The cluster must outlive the oracle. Throws: base::InputError when a device of it has no profile.
+  // The cluster must outlive the oracle.
+  // Throws: base::InputError when a device of it has no profile.
   explicit Oracle(const topology::Cluster& cluster, SimulationConfig config = {}, std::size_t most_flows = kMostFlows);
   ~Oracle();
   Oracle(const Oracle&) = delete;
@@ -40,7 +41,8 @@ class Oracle {
   [[nodiscard]] const profiles::DeviceProfile& device(base::DeviceId d) const;
   // The framework profile that plans of this training are simulated with.
   [[nodiscard]] const profiles::FrameworkProfile& framework(const pcg::TrainingConfig& training) const;
-  // As the simulator costs the kernel in such a training. Requires: the device supports the precision.
+  // As the simulator costs the kernel in such a training.
+  // Requires: the device supports the precision.
   [[nodiscard]] KernelCost kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, base::DeviceId d) const;
 
   // A collective alone on the cluster, by the algorithm that is the quickest for its bytes: latency + bytes / bandwidth, as flows take

@@ -9,8 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "profiles/fit/log_search.hpp"
-
 namespace fit {
 namespace {
 

@@ -1,6 +1,8 @@
 #pragma once
 // Fits the models of a device profile to measured kernels: sorts rows by kind, leaves impossible ones out, keeps a fifth aside, fits, and
 // reports the errors on both parts.
+// Start here: calibrate_kernels() (device profiles) and fit_network() (network_fit.hpp); fits of single models: model_fits.hpp; fitted
+// numbers in the files that people wrote: profile_text.hpp.
 
 #include <span>
 #include <string>
@@ -46,7 +48,8 @@ struct KernelCalibration {
 // attention) or than any launch, hundreds of times longer than a plain roofline, no finite number, or of a precision without a peak.
 [[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measured::KernelMeasurement& m);
 
-// Returns the fits of a profile's kinds of kernels. Throws: base::InputError when no row is of the devices and kinds asked for.
+// Returns the fits of a profile's kinds of kernels.
+// Throws: base::InputError when no row is of the devices and kinds asked for.
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,
                                                   const CalibrationConfig& config);
 
@@ -57,7 +60,6 @@ struct KernelCalibration {
 // The fifth of the measurements that fits of kernels keep aside, and fits of networks that are asked to, to be held against afterwards.
 // Whether a row belongs to it follows from what was measured, not from the table that holds the row or its place there, so the same
 // question is never on both sides.
-
 // Returns whether a kernel's shape is kept aside. A rate (a kind whose time follows from its bytes) is identified by its bytes, a product
 // by its sizes, attention by both; each by its precision too.
 [[nodiscard]] bool is_held_out(const pcg::Kernel& k, pcg::Precision p);

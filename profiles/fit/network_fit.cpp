@@ -10,9 +10,9 @@
 #include <tuple>
 
 #include "base/diagnostics.hpp"
-#include "base/yaml/parse.hpp"
+#include "base/yaml/tree.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
-#include "profiles/fit/log_search.hpp"
+#include "profiles/fit/model_fits.hpp"
 #include "sim/collectives/collective_cost.hpp"
 #include "topology/load.hpp"
 
@@ -47,24 +47,7 @@ struct Line {
   Choice choice;
 };
 
-topology::Cluster cluster_of(const std::string& preset, int nodes) {
-  const std::string text = fmt::format("{{preset: {}, nodes: {}}}", preset, nodes);
-  return topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "<calibration>"), "cluster"), "cluster");
-}
-
-// As many devices of each node, from its first on.
-std::vector<topology::DeviceId> group_of(const CollectiveMeasurement& m, const topology::Cluster& cluster) {
-  std::vector<topology::DeviceId> group;
-  const std::size_t each = static_cast<std::size_t>(m.gpus / m.nodes);
-  for (int node = 0; node < m.nodes; ++node) {
-    const auto devices = cluster.node_devices(node);
-    if (devices.size() < each) return {};
-    group.insert(group.end(), devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(each));
-  }
-  return group;
-}
-
-// All rows of clusters that follow a profile, as questions.
+// All rows of clusters that follow a profile, by group.
 class Predictor {
  public:
   Predictor(const NetworkProfile& profile, std::span<const CollectiveMeasurement> rows) : rows_(rows) {
@@ -310,6 +293,24 @@ void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Pr
 }
 
 }  // namespace
+
+topology::Cluster cluster_of(const std::string& preset, int nodes) {
+  base::Yaml section = base::Yaml::make_map();
+  section.set("preset", base::Yaml::make_scalar(preset));
+  section.set("nodes", base::Yaml::make_scalar(std::to_string(nodes)));
+  return topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");
+}
+
+std::vector<topology::DeviceId> group_of(const CollectiveMeasurement& m, const topology::Cluster& cluster) {
+  std::vector<topology::DeviceId> group;
+  const std::size_t each = static_cast<std::size_t>(m.gpus / m.nodes);
+  for (int node = 0; node < m.nodes; ++node) {
+    const auto devices = cluster.node_devices(node);
+    if (devices.size() < each) return {};
+    group.insert(group.end(), devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(each));
+  }
+  return group;
+}
 
 NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMeasurement> rows, const NetworkFitConfig& config) {
   const Predictor predictor(start, rows);

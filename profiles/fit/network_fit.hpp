@@ -8,6 +8,7 @@
 
 #include "profiles/measured/measurements.hpp"
 #include "profiles/network_profile.hpp"
+#include "topology/cluster.hpp"
 
 namespace fit {
 
@@ -23,6 +24,12 @@ struct NetworkResidual {
   bool held_out = false;
   [[nodiscard]] double error() const { return predicted / row->time - 1; }
 };
+
+// Returns the cluster of a preset with `nodes` nodes.
+// Throws: base::InputError when there is none.
+[[nodiscard]] topology::Cluster cluster_of(const std::string& preset, int nodes);
+// Returns the GPUs of a row, as many of each node, from its first on; none where a node has fewer.
+[[nodiscard]] std::vector<topology::DeviceId> group_of(const measured::CollectiveMeasurement& m, const topology::Cluster& cluster);
 
 struct NetworkFitConfig {
   bool hold_out = true;       // a fifth of the rows takes no part in the fit

@@ -14,8 +14,10 @@ namespace fit {
 
 class CommentedYaml {
  public:
-  // `root` is the file's main key, "device" or "framework". Throws: base::InputError when the text is no YAML or the map of `root` is
-  // written in braces, so that its keys have no lines of their own. Requires: the text has `root`.
+  // `root` is the file's main key, "device" or "framework".
+  // Throws: base::InputError when the text is no YAML or the map of `root` is written in braces, so that its keys have no lines of their
+  // own.
+  // Requires: the text has `root`.
   CommentedYaml(const std::string& text, std::string root);
 
   [[nodiscard]] std::string text() const;
@@ -24,7 +26,8 @@ class CommentedYaml {
   // section in braces is written out, a key a line.
   void set(const std::string& section, const std::string& name, const std::string& value, const std::vector<std::string>& comments);
   // Puts ROOT.KEY at the end, `comment` above it; `block` is its text with the key, two blanks deep. What the key held before goes, its
-  // comment too. Requires: no other key comes after it.
+  // comment too.
+  // Requires: no other key comes after it.
   void put_last(const std::string& key, const std::string& comment, const std::string& block);
 
  private:
@@ -41,14 +44,12 @@ class CommentedYaml {
 inline constexpr std::string_view kCalibrated = "# foreshard calibrate", kWritten = "# Written by `foreshard calibrate`", kMore = "#   ";
 
 // A device profile's file with fitted models in it. Text that people wrote stays as it is, comments included; fitted models follow it.
-
 // Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`; keys behind it are lost.
 // Throws: base::InputError when the text is no YAML or `device` is written in braces.
 [[nodiscard]] std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted);
 
 // A network profile's file with fitted numbers in it. A fit may change every number, so the file is written anew; comments that people
 // wrote stay where they stood.
-
 // Returns the text form of `profile` with the comments of `before`, the file that the fit started from: each above or behind the key that
 // it stood above or behind, those behind the last key at the end. Comments on keys that the profile no longer has are lost.
 // Throws: base::InputError when `before` is no YAML.

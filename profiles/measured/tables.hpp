@@ -29,7 +29,8 @@ class CsvTable {
   [[nodiscard]] bool has_all(std::initializer_list<std::string_view> columns) const;
   // Requires: the table has the column.
   [[nodiscard]] const std::string& cell(const CsvRow& row, std::string_view column) const;
-  // Returns the number in a cell, nullopt where it is empty. Throws: base::InputError when it is no finite number.
+  // Returns the number in a cell, nullopt where it is empty.
+  // Throws: base::InputError when it is no finite number.
   [[nodiscard]] std::optional<double> number(const CsvRow& row, std::string_view column) const;
   [[nodiscard]] std::string source(const CsvRow& row) const;  // "FILE:LINE"
   // Throws: base::InputError that names the row's line.
@@ -73,17 +74,15 @@ class RowsLeftOut {
 }
 
 // Tables of kernels: our own, and public ones that are recognised by their header.
-
-// Puts the rows of a table of kernels into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a cell is
-// not what its column holds.
+// Puts the rows of a table of kernels into `into`. Returns false when the header is none of theirs.
+// Throws: base::InputError when a cell is not what its column holds.
 [[nodiscard]] bool read_kernel_table(const CsvTable& t, Measurements& into);
 // Returns our own table; read_kernel_table reads it back.
 [[nodiscard]] std::string to_csv(const std::vector<KernelMeasurement>& kernels);
 
 // Tables of collectives: our own, and public ones that are recognised by their header.
-
-// Puts the rows of a table of collectives into `into`. Returns false when the header is none of theirs. Throws: base::InputError when a
-// cell is not what its column holds.
+// Puts the rows of a table of collectives into `into`. Returns false when the header is none of theirs.
+// Throws: base::InputError when a cell is not what its column holds.
 [[nodiscard]] bool read_collective_table(const CsvTable& t, Measurements& into);
 // Returns our own table. read_collective_table reads it back where every row names its cluster.
 [[nodiscard]] std::string to_csv(const std::vector<CollectiveMeasurement>& collectives);

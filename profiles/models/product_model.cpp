@@ -7,6 +7,20 @@
 namespace profiles {
 namespace {
 
+constexpr double kTolerance = 1e-9;  // of a logarithm: what rounding in a text form leaves
+
+struct Place {
+  std::size_t cell;
+  double fraction;
+};
+
+// The fraction is held between 0 and 1: outside the axis the value is that of its end.
+Place place_on(const std::vector<double>& axis, double x) {
+  std::size_t cell = 0;
+  while (cell + 2 < axis.size() && x >= axis[cell + 1]) ++cell;
+  return {cell, std::clamp((x - axis[cell]) / (axis[cell + 1] - axis[cell]), 0.0, 1.0)};
+}
+
 // A shape of tiles, with what follows from it. All but `load` are exact: sizes are powers of two.
 struct Tile {
   double m, n;
@@ -87,7 +101,46 @@ double fastest_s(const Product& x) {
   return best;
 }
 
+// Queries of a block of threads: two tiles of 128, which FlashAttention-3, FlashAttention-4 and cuDNN keep in flight on Hopper and
+// Blackwell.
+constexpr double kQueriesOfBlock = 256;
+
+// Products of one pass, each about as wide as the other: q k and scores v; backward the scores again, and the gradients of q, k, v and the
+// scores.
+double products_of(pcg::KernelKind kind) { return kind == pcg::KernelKind::attention ? 2 : 5; }
+
 }  // namespace
+
+bool LogGrid::covers(const LogPoint& x) const {
+  for (std::size_t a = 0; a < 3; ++a)
+    if (x[a] < axes[a].front() - kTolerance || x[a] > axes[a].back() + kTolerance) return false;
+  return true;
+}
+
+Corners corners(const LogGrid& g, const LogPoint& x) {
+  const std::array<Place, 3> p = {place_on(g.axes[0], x[0]), place_on(g.axes[1], x[1]), place_on(g.axes[2], x[2])};
+  Corners c{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::size_t node = 0;
+    double weight = 1;
+    for (std::size_t a = 0; a < 3; ++a) {
+      const bool upper = (i >> a & 1) != 0;
+      node = node * g.axes[a].size() + p[a].cell + (upper ? 1 : 0);
+      weight *= upper ? p[a].fraction : 1 - p[a].fraction;
+    }
+    c.node[i] = node;
+    c.weight[i] = weight;
+  }
+  return c;
+}
+
+double LogGrid::at(const LogPoint& x) const {
+  if (values.empty()) return 0;
+  const Corners c = corners(*this, x);
+  double sum = 0;
+  for (std::size_t i = 0; i < 8; ++i) sum += c.weight[i] * values[c.node[i]];
+  return sum;
+}
 
 bool is_product(const pcg::Kernel& k) {
   using enum pcg::KernelKind;
@@ -130,6 +183,23 @@ double product_seconds(const ProductModel& p, const ProductDevice& d, const Prod
 LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
   if (pcg::is_attention(kind)) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
   return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
+}
+
+const std::array<std::string_view, kAttentionParameters>& attention_parameter_names() {
+  static constexpr std::array<std::string_view, kAttentionParameters> kNames = {"peak_share", "fixed_keys", "score_dims", "launch_s"};
+  return kNames;
+}
+
+AttentionParameters to_array(const AttentionModel& m) { return {m.peak_share, m.fixed_keys, m.score_dims, m.launch_s}; }
+
+AttentionModel attention_model(const AttentionParameters& v) { return {v[0], v[1], v[2], v[3]}; }
+
+double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel& k) {
+  const double rows = static_cast<double>(k.batch) * static_cast<double>(k.m);
+  const double dims = products_of(k.kind) * static_cast<double>(k.k);
+  const double met = k.flops.value() / (2 * rows * dims);
+  const double border = kQueriesOfBlock * std::max(0.0, 1 - static_cast<double>(k.n) / static_cast<double>(k.m));
+  return m.launch_s + 2 * rows * (met + m.fixed_keys + border) * (dims + m.score_dims) / (peak * m.peak_share);
 }
 
 }  // namespace profiles

@@ -18,7 +18,6 @@ namespace profiles {
 
 // A smooth function of three sizes: values at the nodes of a small grid over the logarithms of the sizes, linear in between, flat outside.
 // It holds what a model leaves over.
-
 using LogPoint = std::array<double, 3>;  // base-2 logarithms of three sizes
 
 struct LogGrid {
@@ -27,7 +26,8 @@ struct LogGrid {
 
   [[nodiscard]] std::size_t nodes() const { return axes[0].size() * axes[1].size() * axes[2].size(); }
   [[nodiscard]] bool covers(const LogPoint& x) const;
-  // Returns the value at a point. Cost: O(nodes of one axis).
+  // Returns the value at a point.
+  // Cost: O(nodes of one axis).
   [[nodiscard]] double at(const LogPoint& x) const;
   bool operator==(const LogGrid&) const = default;
 };
@@ -83,7 +83,31 @@ using ProductParameters = std::array<double, kProductParameters>;
 [[nodiscard]] ProductParameters to_array(const ProductModel& p);
 [[nodiscard]] ProductModel product_model(const ProductParameters& values);
 
-// Returns seconds. They never shrink when batch, m, n, k, work or bytes grow. Cost: some 50 candidates, below a microsecond.
+// Returns seconds. They never shrink when batch, m, n, k, work or bytes grow.
+// Cost: some 50 candidates, below a microsecond.
 [[nodiscard]] double product_seconds(const ProductModel& p, const ProductDevice& d, const ProductSizes& s);
+
+// The time of fused attention on a GPU, one pass of it: FlashAttention's and cuDNN's kernels give each block of threads some queries of one
+// head, which it takes through the keys that they meet. For chips of which whole kernels of attention were measured in both passes;
+// elsewhere attention is a product, as above. Fitted by fit::fit_attention.
+// All above 0.
+struct AttentionModel {
+  double peak_share = 0.7;  // of the tensor cores' peak
+  double fixed_keys = 400;  // of each query: beginning and end of its block as a number of keys that take as long
+  double score_dims = 30;   // of each score: its exponential and scaling as a number of dims of the products that take as long
+  double launch_s = 5e-6;   // of each kernel
+};
+inline constexpr int kAttentionParameters = 4;
+using AttentionParameters = std::array<double, kAttentionParameters>;
+// Names as in profiles/devices, and values, both in the order of the members.
+[[nodiscard]] const std::array<std::string_view, kAttentionParameters>& attention_parameter_names();
+[[nodiscard]] AttentionParameters to_array(const AttentionModel& m);
+[[nodiscard]] AttentionModel attention_model(const AttentionParameters& values);
+
+// Returns seconds:  launch_s + 2 rows ((met + extra) (dims + score_dims)) / (peak peak_share)  with rows = batch m queries, dims the widths
+// of the pass' products together, met the keys that a query meets on average (FLOPs / (2 rows dims)), and extra = fixed_keys and, where
+// queries reach fewer keys than there are, the keys at the borders of the reach that a block of queries computes and masks.
+// Requires: pcg::is_attention(k.kind) and profiles::is_product(k). peak: FLOP/s.
+[[nodiscard]] double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel& k);
 
 }  // namespace profiles

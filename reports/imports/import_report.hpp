@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiles/imports/traces/summary.hpp"
+#include "profiles/imports/import.hpp"
 #include "topology/imports/imports.hpp"
 
 namespace reports {

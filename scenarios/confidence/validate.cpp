@@ -7,10 +7,8 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/network_fit.hpp"
-#include "profiles/kernel_time.hpp"
 #include "scenarios/confidence/forecasts.hpp"
 #include "sim/collectives/plan_collective.hpp"
-#include "topology/load.hpp"
 
 namespace confidence {
 namespace {
@@ -92,24 +90,6 @@ Item item_of(const measured::KernelMeasurement& m) {
   return i;
 }
 
-// Tables name a preset and a number of nodes, as a scenario does.
-topology::Cluster load(const std::string& preset, int nodes) {
-  base::Yaml section = base::Yaml::make_map();
-  section.set("preset", base::Yaml::make_scalar(preset));
-  section.set("nodes", base::Yaml::make_scalar(std::to_string(nodes)));
-  return topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");
-}
-
-// The first GPUs of each node, as many on each.
-std::vector<topology::DeviceId> group_of(const topology::Cluster& cluster, int nodes, int gpus) {
-  std::vector<topology::DeviceId> group;
-  for (int node = 0; node < nodes; ++node) {
-    const auto devices = cluster.node_devices(node);
-    for (int g = 0; g < gpus / nodes; ++g) group.push_back(devices[static_cast<std::size_t>(g)]);
-  }
-  return group;
-}
-
 class Collectives {
  public:
   Item item_of(const measured::CollectiveMeasurement& m) {
@@ -132,11 +112,11 @@ class Collectives {
   base::Seconds predict(const measured::CollectiveMeasurement& m) {
     const auto key = std::pair(m.cluster, m.nodes);
     auto at = clusters_.find(key);
-    if (at == clusters_.end()) at = clusters_.emplace(key, load(m.cluster, m.nodes)).first;
+    if (at == clusters_.end()) at = clusters_.emplace(key, fit::cluster_of(m.cluster, m.nodes)).first;
     const topology::Cluster& cluster = at->second;
     if (m.gpus % m.nodes != 0 || m.gpus / m.nodes > static_cast<int>(cluster.node_devices(0).size()))
       base::refuse("", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster));
-    return sim::plan_collective(m.kind, m.bytes, group_of(cluster, m.nodes, m.gpus), cluster).estimate;
+    return sim::plan_collective(m.kind, m.bytes, fit::group_of(m, cluster), cluster).estimate;
   }
 
   std::map<std::pair<std::string, int>, topology::Cluster> clusters_;

@@ -15,7 +15,6 @@ namespace sim {
 
 // The critical path of an iteration: the chain of tasks, each of which started when the one before it ended, up to the task that ends last.
 // Only what is on it makes the iteration shorter.
-
 // Seconds of the path by what is on it.
 using PathTimes = std::map<OnPath, base::Seconds>;
 
@@ -56,7 +55,8 @@ struct Account {
 // Cost: O(tasks log tasks).
 [[nodiscard]] Breakdown break_down(const Accounts& a, const Predecessors& predecessors);
 
-// How often each class of transfers ran. Cost: O(tasks).
+// How often each class of transfers ran.
+// Cost: O(tasks).
 [[nodiscard]] std::vector<double> executions(const Unrolled& unrolled, const Folded& folded);
 
 // Returns: bytes of all devices, those that folding left out included. `executed`: how often each class of transfers ran.

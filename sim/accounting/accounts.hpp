@@ -39,14 +39,17 @@ void for_each_task(const Accounts& a, Visit visit) {
 
 class Predecessors {
  public:
-  // The accounts, and what they refer to, outlive the object. Cost: O(tasks + their streams).
+  // The accounts, and what they refer to, outlive the object.
+  // Cost: O(tasks + their streams).
   explicit Predecessors(const Accounts& a);
 
-  // The instance of a block that a task is of. Cost: O(log instances).
+  // The instance of a block that a task is of.
+  // Cost: O(log instances).
   [[nodiscard]] const BlockInstance& instance(std::uint32_t task) const;
   [[nodiscard]] const Entry& entry(std::uint32_t task) const;
   // The task whose end let this one start: one that it depends on, or the one before it on a stream. nullopt: it started with the
-  // iteration. Cost: O(dependencies and streams of the task).
+  // iteration.
+  // Cost: O(dependencies and streams of the task).
   [[nodiscard]] std::optional<std::uint32_t> last_waited_for(std::uint32_t task) const;
 
  private:

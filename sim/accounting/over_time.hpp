@@ -22,7 +22,8 @@ namespace sim {
 
 // Model states, and what context and libraries reserve, from the start; a micro-batch's activations from the end of its forward to the end
 // of its backward pass, where the transient part is on top of them. `devices`: as device_memory gives them. Returns: samples by device
-// class, then by time. Cost: O(device classes x tasks).
+// class, then by time.
+// Cost: O(device classes x tasks).
 [[nodiscard]] std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const DeviceMemory> devices);
 
 // Returns: one span for each kernel group of an operator, each transfer (on each device class that takes part) and each launch, of the

@@ -16,7 +16,6 @@
 namespace sim {
 
 // A whole iteration as stretches of one that was simulated with fewer micro-batches: some are played again and again.
-
 // The stretch of `length` seconds from `at` on is followed by `copies` further copies of itself.
 struct Repeat {
   double at = 0, length = 0, copies = 0;
@@ -35,7 +34,8 @@ struct Moment {
 [[nodiscard]] Moment moment_of(const Playback& playback, double time_s);
 
 // The begin of a micro-batch's pass of this kind through the lowest stage that has one: its first kernels.
-// Requires: there is such a pass. Cost: O(instances + entries of one).
+// Requires: there is such a pass.
+// Cost: O(instances + entries of one).
 [[nodiscard]] double begin_of(const Accounts& a, bool forward, int micro_batch);
 
 // How an iteration's micro-batches may repeat themselves.
@@ -53,11 +53,14 @@ struct Rhythm {
 // Returns: the shortest period after which `depth` micro-batches and a period, the last before the end, repeat themselves: in all forward
 // passes by one time and in all backward passes by one (the same, unless the schedule is GPipe's, which runs them apart). nullopt: none
 // that these micro-batches show. Then iterations of up to two periods fewer do the same and end in the same way: what they compare is as
-// long. Requires: the iteration was unrolled for `micro_batches`. Cost: O(tasks) for each period that is tried.
+// long.
+// Requires: the iteration was unrolled for `micro_batches`.
+// Cost: O(tasks) for each period that is tried.
 [[nodiscard]] std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm& rhythm);
 
 // Where an iteration of `micro_batches`, for which period_of() has found a period, would have `copies` further copies of it: one stretch,
-// or one of forward and one of backward passes where the schedule runs these apart. Cost: O(instances).
+// or one of forward and one of backward passes where the schedule runs these apart.
+// Cost: O(instances).
 [[nodiscard]] std::vector<Repeat> repeats_of(const Accounts& a, int micro_batches, int period, const Rhythm& rhythm, double copies);
 
 }  // namespace sim

@@ -15,7 +15,6 @@
 namespace sim {
 
 // Routes of messages, where GPUs may pass on what others send.
-
 // by_gpus: NetworkProfile::relays.
 enum class Relays { none, by_gpus };
 
@@ -67,7 +66,6 @@ struct Channel {
                                                  Relays relays);
 
 // Hops: the messages between neighbours of a channel, with the share of the bytes that each carries.
-
 struct Hop {
   topology::DeviceId from, to;
   int nic_from = 0, nic_to = 0;  // where they are in different nodes

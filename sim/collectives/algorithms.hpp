@@ -29,12 +29,12 @@ struct CollectiveRequest {
   [[nodiscard]] const std::vector<Channel>& channels(int most) const;
 };
 
-// By any of the algorithms below. Requires: not Algorithm::automatic.
+// By any of the algorithms below.
+// Requires: not Algorithm::automatic.
 [[nodiscard]] std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels);
 
 // Returns: phases with their flows and chains, without costs; nullopt where the algorithm does not do this kind of collective, or not in
 // this group. `channels`: at most this number.
-
 // All kinds but all-to-all and send.
 [[nodiscard]] std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels);
 // All-reduce.
@@ -49,7 +49,6 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r);
 
 // The slowest of some hops, for the longest chain of a phase. Private to this folder.
-
 class SlowestHop {
  public:
   explicit SlowestHop(const RouteClasses& classes) : classes_(&classes) {}
@@ -70,7 +69,6 @@ class SlowestHop {
 
 // Double binary trees: two trees over the same ranks in which no rank but a root has children in both, so that all ranks send equally
 // much (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
-
 struct TwoTrees {
   std::vector<int> first, second;  // parent of each rank; -1: the root
   int height = 0;                  // hops from the farthest rank to its root

@@ -17,7 +17,6 @@ namespace sim {
 
 // Route classes: routes that cost a message the same, whatever the library. A group of a thousand has thousands of routes but a handful
 // of route classes (over NVLink, over one adapter to the next node), so that a protocol's cost is found per class.
-
 // Index into RouteClasses::all().
 using RouteClassId = base::Id<struct RouteClassTag>;
 

@@ -12,7 +12,6 @@ namespace sim {
 
 // The shape of a planned collective: how many messages wait for each other and how loaded its links are, route class by route class. It
 // does not depend on the library, so a fit of a network profile finds the cost of the same shapes many times.
-
 struct PhaseShape {
   std::vector<Hops> chain;
   // Links that may be the busiest: seconds of its flows at full bandwidth, one number per route class.

@@ -142,6 +142,27 @@ void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::Dev
 
 }  // namespace
 
+const std::vector<Channel>& CollectiveRequest::channels(int most) const {
+  // Several algorithms ask for the same channels, and finding them is most of what planning a collective costs.
+  const auto [at, is_new] = known_channels.try_emplace(most);
+  if (is_new) at->second = find_channels(nodes, cluster, most, relays);
+  return at->second;
+}
+
+std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int channels) {
+  switch (a) {
+    case Algorithm::ring: return plan_ring(r, channels);
+    case Algorithm::tree: return plan_tree(r, channels);
+    case Algorithm::hierarchical: return plan_hierarchical(r, channels);
+    case Algorithm::in_switch: return plan_in_switch(r);
+    case Algorithm::pairwise: return plan_pairwise(r);
+    case Algorithm::forwarded:
+    case Algorithm::bulk_forwarded: return plan_forwarded(a, r);
+    case Algorithm::automatic: break;
+  }
+  base::fail_check(__FILE__, __LINE__, "one algorithm", "automatic is a choice among algorithms");
+}
+
 std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
   static constexpr std::array kOfNccl = {Algorithm::ring, Algorithm::tree, Algorithm::in_switch, Algorithm::pairwise, Algorithm::forwarded};
   if (profile != nullptr) return kAlgorithms;
@@ -185,6 +206,36 @@ std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKi
 Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<const topology::DeviceId> group,
                            const topology::Cluster& cluster, const CollectiveConfig& config) {
   return CollectivePlanner(cluster, config).plan(kind, bytes, group);
+}
+
+TaskGraph collective_graph(std::span<const Collective> collectives, const topology::Cluster& cluster) {
+  TaskGraph g;
+  std::map<topology::LinkId, std::uint32_t> links;
+  std::map<std::vector<topology::LinkId>, std::uint32_t> routes;
+  const auto route_of = [&](const std::vector<topology::LinkId>& over) {
+    const auto [at, is_new] = routes.try_emplace(over, static_cast<std::uint32_t>(g.routes.size()));
+    if (!is_new) return at->second;
+    std::vector<WeightedLink>& route = g.routes.emplace_back();
+    for (const topology::LinkId l : over) {
+      const auto [link, is_new_link] = links.try_emplace(l, static_cast<std::uint32_t>(g.links.size()));
+      if (is_new_link) g.links.push_back(cluster.link(l).bandwidth);
+      // The engine wants each link once in a route.
+      const auto before = std::ranges::find(route, link->second, &WeightedLink::link);  // a half-duplex link, there and back
+      if (before == route.end()) route.push_back({link->second, 1});
+      else before->weight += 1;
+    }
+    return at->second;
+  };
+  for (const Collective& c : collectives) {
+    Step step{{}, StepKind::transfer};
+    for (const CollectivePhase& p : c.phases) {
+      step.phases.push_back({p.latency, {}});
+      for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.on_wire()});
+    }
+    g.steps.push_back(std::move(step));
+    g.add(static_cast<std::uint32_t>(g.steps.size() - 1), {}, {});
+  }
+  return g;
 }
 
 }  // namespace sim

@@ -53,7 +53,8 @@ struct CollectiveChoice {
 // Plans many collectives over one cluster. Not for several threads at once.
 class CollectivePlanner {
  public:
-  // The cluster and the config's profile outlive the object. Throws: base::InputError as plan_collective does.
+  // The cluster and the config's profile outlive the object.
+  // Throws: base::InputError as plan_collective does.
   CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config);
 
   // The one that it plans by; nullptr: by the wires alone.
@@ -78,24 +79,7 @@ class CollectivePlanner {
   ShapeFinder finder_;
 };
 
-// How long collectives take by their busiest links: exact where the flows of a phase on its busiest link end together, else a bound
-// from below; of several collectives whose latencies or phases differ, an estimate. Private to sim.
-
-// Holds one number per link of the cluster, for any number of questions.
-class LinkLoads {
- public:
-  explicit LinkLoads(const topology::Cluster& cluster);
-
-  // Sum over the phases of latency + the busiest link's bytes on the wire / bandwidth, phase i of all collectives together.
-  [[nodiscard]] base::Seconds seconds(std::span<const Collective> together);
-
- private:
-  const topology::Cluster& cluster_;
-  std::vector<base::Bytes> bytes_;  // per link; 0 between questions
-};
-
 // Collectives as a TaskGraph of their own: what they take when nothing else runs.
-
 // One task per collective, all free to start at 0, no streams. Links are those that some flow crosses.
 [[nodiscard]] TaskGraph collective_graph(std::span<const Collective> collectives, const topology::Cluster& cluster);
 

@@ -15,7 +15,6 @@ namespace sim {
 // well) is synchronised as frameworks do it: with its kind over the data-parallel groups, and once more across them. Hybrid sharding cuts
 // the data-parallel groups into groups of neighbours that shard (FSDP's hybrid strategy, arXiv 2304.11277, section 3.2.2; Megatron-Core's
 // num_distributed_optimizer_instances), and adds up their shards across these.
-
 struct SyncPattern {
   std::vector<std::vector<base::DeviceId>> groups;  // each of two devices or more, ascending; disjoint
   [[nodiscard]] bool empty() const { return groups.empty(); }
@@ -35,7 +34,8 @@ class Synchronisation {
  public:
   // Cost: O(weights), and O(shards) for each that is laid out otherwise than all before it.
   Synchronisation(const pcg::Plan& plan, const FlowGraph& flow);
-  // Returns the groups of the weight that input `input` of `node` reads. Requires: it reads one.
+  // Returns the groups of the weight that input `input` of `node` reads.
+  // Requires: it reads one.
   [[nodiscard]] const SyncParts& of(std::uint32_t node, std::uint32_t input) const { return parts_[node][input]; }
   // Over how many devices ZeRO shards the state of that weight.
   [[nodiscard]] std::size_t shared_by(std::uint32_t node, std::uint32_t input) const { return pattern(of(node, input).main).group_size(); }
@@ -66,11 +66,11 @@ struct Dataflow {
 [[nodiscard]] Dataflow dataflow_of(const pcg::Plan& plan);
 
 // Who holds the gradients of the whole model between them: what sums over all gradients, as their norm, goes over these groups.
-
 // Returns: the devices of each copy of the synchronised gradients; none where a device has them all. `zero` as in pcg::Plan: from stage 1
 // on all devices share out one copy, or each group of hybrid sharding its own; else devices at like places of the groups that add up
 // gradients share one. The weights that fewest hold say how many copies there are: where experts are shared out among replicas, these are
-// one copy. Cost: O(weights + stages x devices).
+// one copy.
+// Cost: O(weights + stages x devices).
 [[nodiscard]] SyncPattern model_copies(const pcg::Plan& plan, const FlowGraph& flow, const Synchronisation& synchronisation, int zero);
 
 // Returns: groups that all-reduce one after another, so that afterwards every group of `all` has its sum: neighbours first, then devices a

@@ -35,9 +35,9 @@ struct FlowGraph {
 
 // Gated linear units (Shazeer, arXiv 2002.05202): an activated gate times a second projection of the same tensor. Frameworks run their
 // parts together: one kernel for activation and product, one product for gate and second projection.
-
 // Returns the input of a multiplication that is an activation (GELU or SiLU) which nothing else reads and which does not move in between: a
-// kernel that multiplies can compute it again. nullopt: there is none. Cost: O(1).
+// kernel that multiplies can compute it again. nullopt: there is none.
+// Cost: O(1).
 [[nodiscard]] std::optional<std::size_t> activated_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 
 // Whether a node is such an activation.
@@ -49,7 +49,6 @@ struct FlowGraph {
 // Tensors that low precision casts before tensor parallelism gathers them, so that fewer bytes travel (Transformer Engine,
 // docs/features/low_precision_training/performance_considerations, "sequence parallelism"; casts of parts need one scale for all of them,
 // whose reduction of a number is left out of account).
-
 // The tensor that input `reader.input` of a product reads is made in shards by an operator of the same stage, and gathered for such
 // products alone. Tokens for experts are dispatched in bf16.
 [[nodiscard]] bool is_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, Use reader);

@@ -13,7 +13,6 @@
 namespace sim {
 
 // A block of a tensor: an interval of each dim. Internal to sim/dataflow.
-
 struct Extent {
   std::int64_t begin = 0, end = 0;
   auto operator<=>(const Extent&) const = default;
@@ -42,7 +41,8 @@ class Holders {
     std::vector<base::DeviceId> devices;
   };
 
-  // Devices in any order and several times. Cost: O(n log n).
+  // Devices in any order and several times.
+  // Cost: O(n log n).
   explicit Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks);
   // Requires: no sums.
   explicit Holders(const Layout& l);

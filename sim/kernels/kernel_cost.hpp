@@ -6,7 +6,6 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
-#include "profiles/kernel_time.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {

@@ -65,7 +65,7 @@ struct SeparateKernels {
 SeparateKernels forward_of(const profiles::BytesPerElement& b) { return {b.forward, b.forward_kernels, b.forward_strided}; }
 SeparateKernels backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
 
-// `count` passes over `elements` elements.
+// The passes of `separate` over `elements` elements, all of them `times` times.
 std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& separate, std::string_view name, std::int64_t times = 1) {
   std::vector<pcg::Kernel> kernels;
   const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {

@@ -23,7 +23,6 @@ namespace sim {
 //   activation cast      amax        -           cast      -
 // cast: it writes low precision itself; amax: it finds the largest value, and the cast is a kernel; -: pass and cast are kernels. That is
 // so where the framework's activations are Transformer Engine's.
-
 // The cast of an operand of a product, before its kernels.
 enum class Cast {
   none,     // others have done it
@@ -79,7 +78,8 @@ struct NodeShape {
   bool operator==(const NodeShape&) const = default;
 };
 
-// `copies_columns`: pcg::operand_format. Requires: the node computes.
+// `copies_columns`: pcg::operand_format.
+// Requires: the node computes.
 [[nodiscard]] NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns = false);
 
 // Each returns the kernels in the order in which they run; none where the pass has no work.
@@ -105,9 +105,9 @@ enum class UnitCopy { weights, gradients };
                                                    std::uint32_t node);
 
 // The library that takes tokens to their experts and back (pcg::Dispatch) says which kernels put them in order. Internal to sim/kernels.
-// The first writes into `shape` what the node's kernels depend on there. Requires: the node computes.
-// The second changes the kernels of a dispatch or a combine in either pass, and leaves those of all other nodes as they are.
-// `makes_tokens`: the pass ends with tokens of the rank's own, as combine does forward and dispatch backward.
+// The first writes into `shape` what the node's kernels depend on there.
+// Requires: the node computes. The second changes the kernels of a dispatch or a combine in either pass, and leaves those of all other
+// nodes as they are. `makes_tokens`: the pass ends with tokens of the rank's own, as combine does forward and dispatch backward.
 void describe_dispatch(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, NodeShape& shape);
 void arrange_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
                     const profiles::FrameworkProfile& framework, bool makes_tokens);

@@ -9,7 +9,6 @@
 
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/work.hpp"
-#include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/kernel_slices.hpp"
 #include "sim/lowering/lowering.hpp"
 #include "sim/lowering/weight_traffic.hpp"

@@ -32,7 +32,8 @@ namespace sim {
 std::vector<std::uint32_t> append_ring(Block& block, MovementId hop, std::size_t hops, const Item& first,
                                        const std::function<Compute(std::size_t)>& slice);
 // The gradients of the blocks follow: hop i passes on what slices 1 to i have added up, and the last one returns it to its owner.
-// Returns: the last hop. Requires: hops >= 1.
+// Returns: the last hop.
+// Requires: hops >= 1.
 std::uint32_t append_gradient_ring(Block& block, MovementId hop, std::span<const std::uint32_t> slices, std::uint32_t node);
 
 // Changes what `item` waits for, so that it starts together with item `gather` of the block instead of waiting for it.

@@ -5,7 +5,7 @@
 #include "base/check.hpp"
 #include "sim/lowering/lowering.hpp"
 #include "sim/lowering/passes.hpp"
-#include "sim/memory/saved_by_block.hpp"
+#include "sim/memory/activations.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {

@@ -10,7 +10,7 @@
 
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/kernels/cost_table.hpp"
-#include "sim/memory/saved_by_block.hpp"
+#include "sim/memory/activations.hpp"
 #include "sim/numbering/deliveries.hpp"
 #include "sim/numbering/interning.hpp"
 #include "sim/program/program.hpp"
@@ -19,7 +19,6 @@ namespace sim {
 
 // The programs of a plan's variants under construction: what they share in tables that grow, and which blocks the present one is made of.
 // Internal to sim/lowering.
-
 class ProgramBuilder {
  public:
   ProgramBuilder(const CostTable& costs, const profiles::FrameworkProfile& framework, const pcg::Plan& plan);
@@ -69,7 +68,6 @@ std::uint32_t append(Block& block, Item item);
 // Events by their meaning: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are synchronised, its
 // last backward pass has ended. The emitter that signals an event asks for its number here; the one that waits looks it up. An event that
 // means the same in several variants of a plan has one number. Internal to sim/lowering.
-
 class Events {
  public:
   // `program` numbers the events and outlives the object.
@@ -130,11 +128,11 @@ struct Lowering {
 // Exchanges of tokens between the ranks that share experts out: by dispatch and by combine.
 // Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued behind
 // them. Internal to sim/lowering.
-
 // The stream of a movement inside a stage, of what `producer` makes and `consumer` reads, or of its gradient.
 [[nodiscard]] StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement);
 
-// Whether some block of the program exchanges tokens on that stream. Cost: O(items).
+// Whether some block of the program exchanges tokens on that stream.
+// Cost: O(items).
 [[nodiscard]] bool exchanges_tokens(const Program& program);
 
 // Returns a note on what the library that the plan names for dispatch does not change, if there is such a thing.

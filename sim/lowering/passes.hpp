@@ -77,13 +77,13 @@ class ForwardEmitter {
   std::vector<EventId> pending_waits_on_;
 };
 
-// One virtual stage's forward pass. Requires: those of lower stages were lowered before.
+// One virtual stage's forward pass.
+// Requires: those of lower stages were lowered before.
 [[nodiscard]] Block lower_forward(const Lowering& l, int stage);
-// The first micro-batch's, which gathers updated weights (updated_weights.hpp).
+// The first micro-batch's, which gathers updated weights (UpdatedWeights).
 [[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
 
 // The backward pass of one virtual stage. Internal to sim/lowering.
-
 // A backward pass, and the events by which it says that gradients are synchronised: the update waits for all of them.
 struct BackwardBlock {
   Block block;
@@ -91,11 +91,11 @@ struct BackwardBlock {
   std::vector<EventId> synchronised;
 };
 
-// split: in two passes. Requires: all forward passes, and the backward passes of higher stages, were lowered before.
+// split: in two passes.
+// Requires: all forward passes, and the backward passes of higher stages, were lowered before.
 [[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split);
 
 // The end of an iteration, for all stages. Internal to sim/lowering.
-
 // Requires: all passes were lowered before; `synchronised`: what their backward passes give.
 [[nodiscard]] Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised);
 

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/lowering/gradient_buckets.hpp"
 #include "sim/lowering/weight_traffic.hpp"
 #include "sim/memory/model_states.hpp"
 

@@ -10,7 +10,6 @@
 #include "profiles/device_profile.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/saved_by_block.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -238,7 +237,7 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
       const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
       gathered[d] = (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0);
     }
-    // As for the gathers (sim/lowering/sharded_weights.hpp): what is not sharded and reads nothing sharded does not count.
+    // As for the gathers (sim/lowering/weight_traffic.hpp): what is not sharded and reads nothing sharded does not count.
     if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
         std::ranges::none_of(bytes, [](const WholeBytes& b) { return b.weights > 0; }))
       continue;

@@ -19,7 +19,7 @@ struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
   base::Bytes lazy_gradients;      // of the gradients, what is not there before the backward pass makes it
   base::Bytes update;              // more of the optimizer while it runs, when no activations are there
-  base::Bytes fixed;               // of libraries, from the first iteration on (sim/memory/fixed_buffers.hpp)
+  base::Bytes fixed;               // of libraries, from the first iteration on (fixed_buffers)
   std::vector<base::Bytes> saved;  // per stage: kept by one micro-batch from its forward to its backward pass
   std::vector<base::Bytes> layer;  // per stage: the part of it of the block that keeps most, but for that of the loss
   std::vector<base::Bytes> kept;   // per stage: of one micro-batch until its gradients of weights are made, where these come later
@@ -42,7 +42,8 @@ struct DeviceMemory {
 // Cost: O(distinct devices x schedule), as devices with the same numbers are walked through once.
 [[nodiscard]] MemoryUse peak_memory(const pcg::Plan& plan, std::span<const DeviceMemory> devices, const topology::Cluster& cluster);
 
-// Returns the peak of a plan that simulate_plan with `config` would report, without simulating. Cost: that of the two above.
+// Returns the peak of a plan that simulate_plan with `config` would report, without simulating.
+// Cost: that of the two above.
 [[nodiscard]] MemoryUse memory_of(const pcg::Plan& plan, const topology::Cluster& cluster, const SimulationConfig& config = {});
 // The same of every device that the plan uses, ascending.
 [[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& plan, const topology::Cluster& cluster,
@@ -55,7 +56,6 @@ struct DeviceMemory {
 // And HybridEP's buffer, which has room for the tokens of all ranks of the exchange at once, each with the weights of a domain's experts in
 // fp32; dispatch and combine of all layers share it (deepseek-ai/DeepEP, branch hybrid-ep, docs/Hybrid-EP_Implementation.md, "Buffer
 // Allocation", "Shared Buffer").
-
 // Returns: one per device of the cluster, zero where the plan does not use it. Linear layers that read the same tensor (queries, keys and
 // values; both halves of a gated unit) are one weight; of experts, each has its own.
 // Cost: O(nodes x points).

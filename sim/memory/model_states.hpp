@@ -41,7 +41,8 @@ struct StateBytes {
 
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
 // stage `zero` shares out among those that hold copies, of the blocks that the plan names. `data` is dataflow_of(plan); `copies_columns` as
-// of weight_storage.hpp. Cost: O(weights x shards).
+// as below.
+// Cost: O(weights x shards).
 [[nodiscard]] std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data, const profiles::FrameworkProfile& framework,
                                                    int zero, bool copies_columns = false);
 
@@ -49,7 +50,6 @@ struct StateBytes {
 // (pcg::WeightStorage). Embeddings, the head, routers, norms and biases stay as they are, and so do the optimizer's fp32 copies of all.
 // Weights that are kept in bf16 have copies beside them, cast once an iteration, which every micro-batch multiplies (Transformer Engine
 // keeps them between micro-batches, is_first_microbatch).
-
 // Per parameter.
 struct WeightBytes {
   double kept = 0, gathered = 0;  // by a device that holds it; over the network, where shards are gathered

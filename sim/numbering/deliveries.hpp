@@ -24,7 +24,8 @@ class Deliveries {
   [[nodiscard]] std::size_t place(DeliveryId d) const { return all_[d.value].place; }
   [[nodiscard]] std::size_t made_by(int stage) const { return made_by_[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // The movement of the tensor from where it is made to that layout. Cost: that of reshard(), once.
+  // The movement of the tensor from where it is made to that layout.
+  // Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(DeliveryId d);
 
   // An input that its own stage gathers: an all-gather brings it to the node from its producer.
@@ -58,7 +59,6 @@ class Deliveries {
 
 // Numbers for the gradients that go back to the node which made a tensor. Readers of one tensor in one stage that hold its gradient alike
 // make one sum: their gradients are added up where they are, and move once. Internal to lowering.
-
 using GradientId = base::Id<struct GradientTag>;
 
 class GradientSums {
@@ -80,7 +80,8 @@ class GradientSums {
   // Whether the sum is complete when this reader has added its part: a backward pass goes through nodes downwards, and through the inputs
   // of one node upwards.
   [[nodiscard]] bool is_last(GradientId g, const Use& reader) const { return all_[g.value].last == reader; }
-  // The movement of the sum to the node that made the tensor. Cost: that of reshard(), once.
+  // The movement of the sum to the node that made the tensor.
+  // Cost: that of reshard(), once.
   [[nodiscard]] MovementId movement(GradientId g);
 
  private:

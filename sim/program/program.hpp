@@ -2,7 +2,7 @@
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
 // the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links, or of when
 // anything runs.
-// Variants of one plan (sim/program/variant.hpp) share the numbers: a block, movement, set of devices or event has the same number in all
+// Variants of one plan share the numbers: a block, movement, set of devices or event has the same number in all
 // of their programs.
 
 #include <array>
@@ -26,7 +26,6 @@
 namespace sim {
 
 // Streams of a device: what is on one stream runs one after another, in the order in which it is listed.
-
 // compute: kernels. communication: collectives that kernels wait for. gradients: synchronisation of gradients and weights, which may
 // run beside the others. replicas: shards of gradients on their way between groups that share out copies of their own. experts: tokens on
 // their way to experts and back, where passes are merged. pipeline: messages between pipeline stages; these wait for nothing but their
@@ -133,7 +132,8 @@ struct Program {
     return backward[position];
   }
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
-  // Returns: host seconds to launch a collective or a message on a device of a type. Cost: O(n) of a collective of n devices.
+  // Returns: host seconds to launch a collective or a message on a device of a type.
+  // Cost: O(n) of a collective of n devices.
   [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_type) const {
     double s = collective_launch[device_type].value();
     if (transfer.kind == CollectiveKind::send) return s;  // its receiver does not launch it together with its sender
@@ -165,7 +165,6 @@ struct Program {
 };
 
 // How a plan saves memory. Plans that differ in nothing else share their graph, their layouts, their costs and most of their program.
-
 struct Variant {
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;  // pcg::Plan::zero
@@ -180,7 +179,6 @@ struct Variant {
 // A forward pass of one micro-batch and a backward pass of another that a rank runs at once: their parts alternate, so that the tokens of
 // the one travel beside the kernels of the other (Megatron-Core's --overlap-moe-expert-parallel-comm; DualPipe, arXiv 2412.19437, section
 // 3.2.1). A part ends where the pass sends tokens on their way.
-
 // Returns the order of the parts: the pass that has run less of its parts goes on, the backward pass first.
 [[nodiscard]] std::vector<Pass> alternation(std::size_t forward_parts, std::size_t backward_parts);
 

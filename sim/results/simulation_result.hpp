@@ -19,7 +19,6 @@
 namespace sim {
 
 // Why an iteration takes as long as it does: what is on its critical path, and how its links are used.
-
 // operation: kernels. collective: among more than two devices as a rule. transfer: a message, or a copy between a device and its host.
 // host: what a host does. wait: nothing that was waited for ends when the wait does.
 enum class PathKind : std::uint8_t { operation, collective, transfer, host, wait };

@@ -10,7 +10,6 @@
 namespace sim {
 
 // The passes that an iteration is made of, and where in the iteration a micro-batch's backward pass lies.
-
 // backward: gradients of inputs and weights. inputs, weights: the same in two passes, where the schedule separates them.
 enum class Pass : std::uint8_t { forward, backward, inputs, weights, update };
 
@@ -75,16 +74,13 @@ struct Schedule {
 // Merging: the forward and the backward pass of a turn run at once, so that a message needs a turn for each rank in either direction: every
 // rank warms up as an interleaved schedule does, and with one pass more (Megatron-Core's schedules.py).
 // Requires: interleaved: micro_batches % ranks == 0; DualPipe: two chunks; flexible: group >= min(ranks, micro_batches); one chunk unless
-// interleaved, flexible or breadth-first. Throws: base::InternalError otherwise.
+// interleaved, flexible or breadth-first.
+// Throws: base::InternalError otherwise.
 // Cost: O(chunks x micro_batches).
 [[nodiscard]] std::vector<Slot> slots_of(const Schedule& schedule, int rank);
 
-// Whether some rank merges a forward and a backward pass. Cost: that of slots_of for one rank.
+// Whether some rank merges a forward and a backward pass.
+// Cost: that of slots_of for one rank.
 [[nodiscard]] bool merges_something(const Schedule& schedule);
-
-// DualPipe's order of passes. Internal to sim/schedules.
-
-// Chunk 0 of a pair of ranks is the stage that lies nearer to the end where micro-batches of its direction begin, chunk 1 the other one.
-[[nodiscard]] std::vector<Slot> dual_pipe(const Schedule& s, int rank);
 
 }  // namespace sim

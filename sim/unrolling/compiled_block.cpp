@@ -3,10 +3,78 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/unrolling/class_times.hpp"
-
 namespace sim {
 namespace {
+
+double sum(const std::vector<double>& seconds, std::span<const Part> parts, std::uint32_t device_type) {
+  double s = 0;
+  for (const Part& p : parts) s += seconds[p.seconds + device_type];
+  return s;
+}
+
+// The work of the hosts of one block: whether they keep ahead of their devices, so that two launches can represent all.
+
+// The host of a device class works without a pause from the moment when its device starts the block.
+struct HostWork {
+  double launches_s = 0;          // all of the block's
+  double reached_s = 0;           // when it has launched what was added, counting its waits for the device (Compute::host_drains)
+  double kernels_s = 0;           // of the device
+  std::optional<double> first_s;  // up to the launch of the first kernels; nullopt: the class runs no kernels here
+  double most_waited_s = 0;       // how long the device would wait for the launch of any later kernels at most
+};
+
+class Counter {
+ public:
+  Counter(const Program& program, const Folded& folded, const ClassTimes& times)
+      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()), set_classes_(program, folded) {}
+
+  void operator()(const Compute& kernels) { add(kernels.devices, kernels.parts, kernels.host_drains); }
+  // A mark waits for the launches before it, as kernels that take no time would.
+  void operator()(const Mark& mark) { add(mark.devices, {}, false); }
+  void operator()(const Copy&) {}  // one command, small beside its bytes
+  void operator()(const Move& move) {
+    const auto& rounds = folded_.of_movement[move.movement.value];
+    for (std::size_t r = 0; r < rounds.size(); ++r) {
+      const Transfer& transfer = program_.movements[move.movement.value].rounds[r].front();
+      for (std::uint32_t t : rounds[r])
+        for (std::uint32_t c : folded_.transfers[t].waits_for) launch(work_[c], times_.launch_s(transfer, c));
+    }
+  }
+  [[nodiscard]] std::vector<HostWork> result() && { return std::move(work_); }
+
+ private:
+  static void launch(HostWork& h, double seconds) {
+    h.launches_s += seconds;
+    h.reached_s += seconds;
+  }
+
+  void add(DeviceSetId devices, std::span<const Part> parts, bool drains) {
+    for (std::uint32_t c : set_classes_.of(devices)) {
+      HostWork& h = work_[c];
+      if (drains && h.first_s) h.reached_s = std::max(h.reached_s, *h.first_s + h.kernels_s);
+      launch(h, times_.launch_s(parts, c));
+      // The device begins with the first kernels, and is at these ones when all kernels before them have run: a launch that ends later
+      // holds it up.
+      if (!h.first_s) {
+        if (!parts.empty()) h.first_s = h.reached_s;
+      } else h.most_waited_s = std::max(h.most_waited_s, h.reached_s - *h.first_s - h.kernels_s);
+      h.kernels_s += times_.kernels_s(parts, c);
+    }
+  }
+
+  const Program& program_;
+  const Folded& folded_;
+  const ClassTimes& times_;
+  std::vector<HostWork> work_;
+  SetClasses set_classes_;
+};
+
+// One per device class.
+std::vector<HostWork> host_work(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times) {
+  Counter counter(program, folded, times);
+  for (const Item& item : block.items) std::visit(counter, item.work);
+  return std::move(counter).result();
+}
 
 constexpr std::uint32_t kNoRun = 0xffffffff;
 
@@ -224,6 +292,42 @@ void Compiler::signal(std::size_t index) {
 }
 
 }  // namespace
+
+ClassTimes::ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster) : program_(program) {
+  // Folding keeps device types apart, so the representative speaks for its class.
+  for (const base::DeviceId d : folded.representatives) {
+    const auto type = std::ranges::find(program.device_types, topology::kind_of(cluster.device(d)));
+    device_type_.push_back(static_cast<std::uint32_t>(type - program.device_types.begin()));
+  }
+}
+
+double ClassTimes::kernels_s(std::span<const Part> parts, std::uint32_t device_class) const {
+  return sum(program_.seconds, parts, device_type_[device_class]);
+}
+
+profiles::ByBasis<double> ClassTimes::kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const {
+  profiles::ByBasis<double> sums;
+  for (const Part& p : parts)
+    for (const profiles::Basis b : profiles::kBases) sums[b] += program_.by_basis[p.seconds + device_type_[device_class]][b];
+  return sums;
+}
+
+double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_class) const {
+  return sum(program_.host, parts, device_type_[device_class]);
+}
+
+double ClassTimes::launch_s(const Transfer& transfer, std::uint32_t device_class) const {
+  return program_.launch_s(transfer, device_type_[device_class]);
+}
+
+const std::vector<std::uint32_t>& SetClasses::of(DeviceSetId id) {
+  std::vector<std::uint32_t>& classes = known_[id.value];
+  if (!classes.empty()) return classes;
+  for (const base::DeviceId d : program_.device_sets[id.value]) classes.push_back(folded_.class_of[d.value]);
+  std::ranges::sort(classes);
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  return classes;
+}
 
 CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged) {
   return Compiler(block, program, folded, times, merged).run();

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -16,9 +17,49 @@
 
 #include "sim/folding/folding.hpp"
 #include "sim/program/program.hpp"
-#include "sim/unrolling/class_times.hpp"
 
 namespace sim {
+
+// Seconds that the parts of a program take on each class of devices, and that its hosts take to launch them.
+class ClassTimes {
+ public:
+  // All arguments must outlive it.
+  // Cost: O(device classes x device types).
+  ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
+
+  [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
+  // The same seconds by their basis.
+  [[nodiscard]] profiles::ByBasis<double> kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const;
+  // An entry of Program::seconds.
+  [[nodiscard]] double seconds(std::uint32_t at, std::uint32_t device_class) const {
+    return program_.seconds[at + device_type_[device_class]];
+  }
+  // Host time to launch the kernels.
+  [[nodiscard]] double launch_s(std::span<const Part> parts, std::uint32_t device_class) const;
+  // Host time to launch a collective or message.
+  // Cost: O(n).
+  [[nodiscard]] double launch_s(const Transfer& transfer, std::uint32_t device_class) const;
+
+ private:
+  const Program& program_;
+  std::vector<std::uint32_t> device_type_;  // per class: index into Program::device_types
+};
+
+// Which classes of devices the device sets of a program have: asked for item by item, found once per set.
+class SetClasses {
+ public:
+  // Both outlive the object.
+  SetClasses(const Program& program, const Folded& folded) : program_(program), folded_(folded), known_(program.device_sets.size()) {}
+
+  // Returns the classes, ascending, each once; valid as long as the object.
+  // Cost: O(devices of the set x log) the first time.
+  [[nodiscard]] const std::vector<std::uint32_t>& of(DeviceSetId id);
+
+ private:
+  const Program& program_;
+  const Folded& folded_;
+  std::vector<std::vector<std::uint32_t>> known_;  // per set; empty: not asked for yet
+};
 
 // An event as one device class waits for it, or signals it.
 struct Crossing {
@@ -75,19 +116,5 @@ struct CompiledBlock {
 
 // Cost: O(items x classes they concern x classes of the items they wait for).
 [[nodiscard]] CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged);
-
-// The work of the hosts of one block: whether they keep ahead of their devices, so that two launches can represent all.
-
-// The host of a device class works without a pause from the moment when its device starts the block.
-struct HostWork {
-  double launches_s = 0;          // all of the block's
-  double reached_s = 0;           // when it has launched what was added, counting its waits for the device (Compute::host_drains)
-  double kernels_s = 0;           // of the device
-  std::optional<double> first_s;  // up to the launch of the first kernels; nullopt: the class runs no kernels here
-  double most_waited_s = 0;       // how long the device would wait for the launch of any later kernels at most
-};
-
-// One per device class. Cost: O(items x classes they concern), and of the device sets as SetClasses says.
-[[nodiscard]] std::vector<HostWork> host_work(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times);
 
 }  // namespace sim

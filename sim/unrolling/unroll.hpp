@@ -30,10 +30,4 @@ struct Unrolled {
 [[nodiscard]] Unrolled unroll(const Program& program, const Folded& folded, const pcg::Plan& plan, int micro_batches,
                               const topology::Cluster& cluster);
 
-// The order in which streams take the tasks of an iteration, where it is not that of their numbers: tasks of passes that are merged
-// alternate part by part (sim/program/merged.hpp).
-
-// Returns: TaskGraph::order of the instances; empty where nothing is merged. Cost: O(tasks).
-[[nodiscard]] std::vector<std::uint32_t> task_order(const Unrolled& unrolled);
-
 }  // namespace sim

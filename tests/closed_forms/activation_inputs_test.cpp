@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "planning.hpp"
-#include "profiles/kernel_time.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/oracle.hpp"
 #include "tests/about.hpp"
 

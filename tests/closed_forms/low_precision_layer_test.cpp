@@ -10,7 +10,6 @@
 #include <string>
 
 #include "profiles/device_profile.hpp"
-#include "profiles/kernel_time.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "tests/about.hpp"
 

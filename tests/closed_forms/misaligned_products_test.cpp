@@ -4,7 +4,6 @@
 
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/results/misaligned_products.hpp"
 #include "sim/simulation.hpp"
 #include "tests/about.hpp"
 

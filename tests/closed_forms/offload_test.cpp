@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
-#include "sim/kernels/host_links.hpp"
+#include "sim/kernels/cost_table.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
 #include "tests/about.hpp"

@@ -1,11 +1,10 @@
 #include "scenarios/confidence/validate.hpp"
-#include "profiles/kernel_time.hpp"
+#include "profiles/device_profile.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "profiles/device_profile.hpp"
 #include "scenarios/confidence/forecasts.hpp"
 #include "sim/collectives/collective.hpp"
 #include "tests/about.hpp"

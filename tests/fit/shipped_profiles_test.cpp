@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "profiles/device_profile.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
-#include "profiles/kernel_time.hpp"
 #include "tests/shared_data.hpp"
 
 using pcg::KernelKind;

@@ -3,7 +3,6 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/imports/import.hpp"
-#include "profiles/imports/traces/summary.hpp"
 #include "profiles/measured/measurements.hpp"
 #include "profiles/measured/points.hpp"
 #include "profiles/measured/tables.hpp"

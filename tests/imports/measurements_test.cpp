@@ -3,7 +3,6 @@
 
 #include "made_files.hpp"
 #include "profiles/imports/import.hpp"
-#include "profiles/imports/traces/summary.hpp"
 #include "tests/about.hpp"
 
 using namespace imports;

@@ -8,7 +8,6 @@
 #include "base/random.hpp"
 #include "made_files.hpp"
 #include "profiles/imports/import.hpp"
-#include "profiles/imports/traces/summary.hpp"
 
 namespace {
 

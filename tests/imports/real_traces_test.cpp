@@ -6,7 +6,6 @@
 #include <map>
 
 #include "profiles/imports/import.hpp"
-#include "profiles/imports/traces/summary.hpp"
 #include "tests/shared_data.hpp"
 
 using namespace imports;

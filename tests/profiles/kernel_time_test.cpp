@@ -3,7 +3,6 @@
 #include <rapidcheck.h>
 
 #include "profiles/device_profile.hpp"
-#include "profiles/kernel_time.hpp"
 #include "tests/about.hpp"
 
 using base::Bytes;

@@ -1,14 +1,13 @@
 // Measured kernels in a profile: told exactly, interpolated inside their range, left to the model outside.
 #include "base/yaml/parse.hpp"
+#include "profiles/device_profile.hpp"
 #include "profiles/fitted.hpp"
-#include "profiles/kernel_time.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <string>
 
-#include "profiles/device_profile.hpp"
 #include "tests/about.hpp"
 
 using pcg::KernelKind;

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "profiles/kernel_time.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/memory/memory.hpp"

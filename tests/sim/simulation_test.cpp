@@ -2,12 +2,11 @@
 #include "sim/simulation.hpp"
 #include "pcg/work/kernel.hpp"
 #include "pcg/work/work.hpp"
-#include "profiles/kernel_time.hpp"
+#include "profiles/device_profile.hpp"
 
 #include <doctest/doctest.h>
 
 #include "plan_builder.hpp"
-#include "profiles/device_profile.hpp"
 #include "tests/about.hpp"
 
 using base::Bytes;

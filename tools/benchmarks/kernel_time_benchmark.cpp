@@ -2,7 +2,6 @@
 #include <benchmark/benchmark.h>
 
 #include "profiles/device_profile.hpp"
-#include "profiles/kernel_time.hpp"
 
 namespace {
 

@@ -87,8 +87,8 @@ struct RawTrace {
   std::int64_t incomplete_device_events = 0;  // device events that are no complete ("X") ones
 };
 
-// Returns the events in the order of the file. Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an
-// event contradicts itself.
+// Returns the events in the order of the file.
+// Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an event contradicts itself.
 [[nodiscard]] RawTrace read_events(ByteSource& bytes);
 
 // Returns the nanoseconds of a text in microseconds ("1712195495519689.125", "12", "1.5e3"), exact to the nanosecond where it is written

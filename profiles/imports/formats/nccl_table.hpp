@@ -41,7 +41,8 @@ struct Table {
   std::vector<std::string> notes;
 };
 
-// Returns the trace of a table. Throws: base::InputError (see nccl_tests.hpp).
+// Returns the trace of a table.
+// Throws: base::InputError (see read_nccl_tests).
 [[nodiscard]] ImportedTrace to_trace(const Table& table, const std::string& file);
 // Returns the collective that a command line names: "all_reduce" of ".../all_reduce_perf -b 8"; empty: none.
 [[nodiscard]] std::string test_named_in(std::string_view text);

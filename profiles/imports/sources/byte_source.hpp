@@ -26,7 +26,8 @@ class ByteSource final : public std::streambuf {
   // Returns the next bytes, at most `count`, which stay to be read. They are fewer than `count` only at the end.
   // Requires: count <= 64 Ki.
   [[nodiscard]] std::string peek(std::size_t count);
-  // Returns all bytes that are left. Throws: base::InputError when they are more than `most`.
+  // Returns all bytes that are left.
+  // Throws: base::InputError when they are more than `most`.
   [[nodiscard]] std::string rest(std::size_t most);
 
  protected:

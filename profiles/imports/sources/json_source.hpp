@@ -34,9 +34,11 @@ class JsonSource final : public std::streambuf {
 // deeper than 512.
 using JsonHandler = nlohmann::json_sax<nlohmann::json>;
 [[nodiscard]] bool parse_json_events(ByteSource& bytes, JsonHandler& handler);
-// Returns the whole document, for files that are small. Throws: as above, also when it is larger than 256 MiB.
+// Returns the whole document, for files that are small.
+// Throws: as above, also when it is larger than 256 MiB.
 [[nodiscard]] nlohmann::json parse_json_document(ByteSource& bytes);
-// A handler's parse_error must call this. Throws: base::InputError.
+// A handler's parse_error must call this.
+// Throws: base::InputError.
 [[noreturn]] void refuse_json(const std::string& file, const nlohmann::json::exception& e);
 
 }  // namespace imports

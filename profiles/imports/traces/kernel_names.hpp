@@ -14,7 +14,8 @@
 
 namespace imports {
 
-// Each returns nullopt when the name does not say. Cost: O(length of the name times some 80 words).
+// Each returns nullopt when the name does not say.
+// Cost: O(length of the name times some 80 words).
 [[nodiscard]] std::optional<pcg::KernelKind> kernel_kind(std::string_view kernel_name);
 // The same for a framework's operation ("aten::addmm", "aten::embedding_dense_backward"), for kernels whose own name says nothing.
 [[nodiscard]] std::optional<pcg::KernelKind> operation_kind(std::string_view operation_name);
@@ -29,7 +30,6 @@ namespace imports {
 [[nodiscard]] std::optional<profiles::CollectiveKind> collective_in(std::string_view name);
 
 // Names of element types as PyTorch, NCCL, nccl-tests and kernels spell them. Private to this folder.
-
 struct ElementType {
   std::string_view name;  // ours: "fp32", "bf16", "int64"
   double bytes;
@@ -40,7 +40,6 @@ struct ElementType {
 [[nodiscard]] const ElementType* element_type(std::string_view name);
 
 // The work of a framework's operation from the shapes of its inputs, as pcg/work counts it. Private to this folder.
-
 // One entry per input, in order; it is empty for a list of tensors and for what is no tensor.
 struct InputShapes {
   std::vector<std::vector<std::int64_t>> dims;

@@ -1,6 +1,6 @@
 #pragma once
 // The work of devices as a measurement file records it: kernels, collectives and iterations, the same value whatever wrote the file.
-// Not here: how a file is read (import.hpp), totals (summary.hpp), measurements to fit (to_measurements.hpp).
+// Not here: how a file is read, totals, measurements to fit (all import.hpp).
 
 #include <cstdint>
 #include <optional>
@@ -97,7 +97,8 @@ struct ImportedTrace {
 
 // Sorts kernels, collectives and iterations by start (stable, those without a start stay in front), computes the span and the busy time of
 // iterations, names the device profiles, and notes what a reader must know: no device events, unknown kernels, sizes that are missing,
-// that times of collectives hold waiting. Cost: O(n log n).
+// that times of collectives hold waiting.
+// Cost: O(n log n).
 void finish_trace(ImportedTrace& trace);
 
 }  // namespace imports

@@ -6,8 +6,8 @@
 #include "pcg/work/work.hpp"
 #include "search/solve/operators/strategy_plan.hpp"
 #include "sim/dataflow/flow_graph.hpp"
+#include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
-#include "sim/memory/saved_by_block.hpp"
 
 namespace search {
 namespace {

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "profiles/kernel_time.hpp"
-#include "profiles/models/attention_model.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/models/product_model.hpp"
 #include "tests/about.hpp"
 
 using pcg::KernelKind;

@@ -1,4 +1,4 @@
-#include "profiles/imports/traces/summary.hpp"
+#include "profiles/imports/import.hpp"
 
 #include <algorithm>
 
