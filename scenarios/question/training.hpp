@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/yaml/tree.hpp"
+#include "base/diagnostics.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
 
