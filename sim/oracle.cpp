@@ -23,44 +23,6 @@ using base::Seconds;
 constexpr double kProbeBytes = 1e9;
 using Groups = std::span<const std::vector<DeviceId>>;
 
-// The time of collectives by their busiest links: exact where the flows of a phase on its busiest link end together, else a bound from
-// below; of several collectives whose latencies or phases differ, an estimate.
-class LinkLoads {
- public:
-  explicit LinkLoads(const topology::Cluster& cluster) : cluster_(cluster), bytes_(cluster.links().size()) {}
-
-  // Sum over the phases of latency + the busiest link's bytes on the wire / bandwidth, phase i of all collectives together.
-  [[nodiscard]] Seconds seconds(std::span<const Collective> together) {
-    std::size_t phases = 0;
-    for (const Collective& c : together) phases = std::max(phases, c.phases.size());
-    base::Seconds total;
-    // Collectives that start together are taken to be in the same phase at the same time.
-    for (std::size_t i = 0; i < phases; ++i) {
-      const auto each_link = [&](auto&& visit) {
-        for (const Collective& c : together)
-          if (i < c.phases.size())
-            for (const CollectiveFlow& f : c.phases[i].flows)
-              for (const topology::LinkId l : f.links) visit(l, f.on_wire());
-      };
-      // Twice over the same flows: the second time finds each sum and clears it, so that the array is never cleared as a whole.
-      each_link([this](topology::LinkId l, base::Bytes b) { bytes_[l.value] += b; });
-      base::Seconds latency, busiest;
-      each_link([&](topology::LinkId l, base::Bytes) {
-        busiest = std::max(busiest, bytes_[l.value] / cluster_.link(l).bandwidth);
-        bytes_[l.value] = base::Bytes(0);
-      });
-      for (const Collective& c : together)
-        if (i < c.phases.size()) latency = std::max(latency, c.phases[i].latency);
-      total += latency + busiest;
-    }
-    return total;
-  }
-
- private:
-  const topology::Cluster& cluster_;
-  std::vector<Bytes> bytes_;  // per link; 0 between calls
-};
-
 // The key of a collective's time, its size apart: for every group its devices' places in their domains, nodes renumbered in the
 // order of all that take part; the type of each such node; and what the route from it to the next is like (a leaf between them or not), or,
 // where a network is not alike everywhere, which node it is.
@@ -105,6 +67,44 @@ std::size_t flows_of(std::span<const Collective> together) {
 }
 
 }  // namespace
+
+// The time of collectives by their busiest links: exact where the flows of a phase on its busiest link end together, else a bound from
+// below; of several collectives whose latencies or phases differ, an estimate.
+class LinkLoads {
+ public:
+  explicit LinkLoads(const topology::Cluster& cluster) : cluster_(cluster), bytes_(cluster.links().size()) {}
+
+  // Sum over the phases of latency + the busiest link's bytes on the wire / bandwidth, phase i of all collectives together.
+  [[nodiscard]] Seconds seconds(std::span<const Collective> together) {
+    std::size_t phases = 0;
+    for (const Collective& c : together) phases = std::max(phases, c.phases.size());
+    base::Seconds total;
+    // Collectives that start together are taken to be in the same phase at the same time.
+    for (std::size_t i = 0; i < phases; ++i) {
+      const auto each_link = [&](auto&& visit) {
+        for (const Collective& c : together)
+          if (i < c.phases.size())
+            for (const CollectiveFlow& f : c.phases[i].flows)
+              for (const topology::LinkId l : f.links) visit(l, f.on_wire());
+      };
+      // Twice over the same flows: the second time finds each sum and clears it, so that the array is never cleared as a whole.
+      each_link([this](topology::LinkId l, base::Bytes b) { bytes_[l.value] += b; });
+      base::Seconds latency, busiest;
+      each_link([&](topology::LinkId l, base::Bytes) {
+        busiest = std::max(busiest, bytes_[l.value] / cluster_.link(l).bandwidth);
+        bytes_[l.value] = base::Bytes(0);
+      });
+      for (const Collective& c : together)
+        if (i < c.phases.size()) latency = std::max(latency, c.phases[i].latency);
+      total += latency + busiest;
+    }
+    return total;
+  }
+
+ private:
+  const topology::Cluster& cluster_;
+  std::vector<Bytes> bytes_;  // per link; 0 between calls
+};
 
 struct Oracle::State {
   // Seconds of a collective as a line over its bytes.

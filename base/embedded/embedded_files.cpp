@@ -31,6 +31,6 @@ Yaml EmbeddedFiles::parse(const EmbeddedFile& file) const {
 
 std::string EmbeddedFiles::unknown(std::string_view name) const { return fmt::format("no {} is called \"{}\"", kind_, name); }
 
-void EmbeddedFiles::refuse(std::string_view name) const { refuse("", unknown(name), suggest(name, names())); }
+void EmbeddedFiles::refuse(std::string_view name) const { base::refuse("", unknown(name), suggest(name, names())); }
 
 }  // namespace base
