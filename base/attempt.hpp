@@ -24,18 +24,9 @@ class [[nodiscard]] Attempt {
 
   explicit operator bool() const { return state_.index() == 0; }
   // Returns the value. Requires: there is one; the refusal is the message of the check.
-  [[nodiscard]] const T& value() const& {
-    require_value();
-    return std::get<0>(state_);
-  }
-  [[nodiscard]] T& value() & {
-    require_value();
-    return std::get<0>(state_);
-  }
-  [[nodiscard]] T&& value() && {
-    require_value();
-    return std::get<0>(std::move(state_));
-  }
+  [[nodiscard]] const T& value() const& { return require_value(), std::get<0>(state_); }
+  [[nodiscard]] T& value() & { return require_value(), std::get<0>(state_); }
+  [[nodiscard]] T&& value() && { return require_value(), std::get<0>(std::move(state_)); }
   [[nodiscard]] const T& operator*() const& { return value(); }
   [[nodiscard]] T& operator*() & { return value(); }
   [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }

@@ -8,7 +8,7 @@
 namespace base {
 namespace {
 
-constexpr std::size_t kMostProblems = 20;  // a file of another kind is wrong in every row: the first few tell
+constexpr std::size_t kMostProblems = 20;  // a file of another kind is wrong in every row: the first few suffice
 
 // The largest public tables of kernels have a million cells.
 constexpr std::size_t kMostColumns = 1000, kMostCells = 5'000'000;

@@ -110,17 +110,15 @@ std::optional<Seconds> parse_seconds(std::string_view text) { return parsed<Seco
 
 std::optional<Bytes> parse_bytes(std::string_view text) {
   const auto s = split(text);
-  const auto factor = s ? factor_of_bytes(s->unit) : std::nullopt;
-  return quantity<Bytes>(s, factor);
+  return quantity<Bytes>(s, s ? factor_of_bytes(s->unit) : std::nullopt);
 }
 
 std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
   const auto s = split(text);
   if (!s) return std::nullopt;
   const std::string_view unit = rated(s->unit);
-  auto factor = factor_of_bytes(unit);
-  if (!factor) factor = factor_of(unit, kBits);
-  return quantity<BytesPerSecond>(s, factor);
+  const auto factor = factor_of_bytes(unit);
+  return quantity<BytesPerSecond>(s, factor ? factor : factor_of(unit, kBits));
 }
 
 std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
@@ -130,8 +128,7 @@ std::optional<FlopsPerSecond> parse_flops_rate(std::string_view text) {
   if (unit.ends_with("/s")) unit.remove_suffix(2);
   else if (unit.ends_with("FLOPS")) unit.remove_suffix(1);
   else return std::nullopt;
-  const auto factor = factor_of(unit, kFlops);
-  return quantity<FlopsPerSecond>(s, factor);
+  return quantity<FlopsPerSecond>(s, factor_of(unit, kFlops));
 }
 
 std::optional<Dollars> parse_dollars(std::string_view text) { return parsed<Dollars>(text, kDollars); }

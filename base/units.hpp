@@ -16,14 +16,8 @@ class Quantity {
   constexpr explicit Quantity(double value) : value_(value) {}
   [[nodiscard]] constexpr double value() const { return value_; }
 
-  constexpr Quantity& operator+=(Quantity o) {
-    value_ += o.value_;
-    return *this;
-  }
-  constexpr Quantity& operator-=(Quantity o) {
-    value_ -= o.value_;
-    return *this;
-  }
+  constexpr Quantity& operator+=(Quantity o) { return value_ += o.value_, *this; }
+  constexpr Quantity& operator-=(Quantity o) { return value_ -= o.value_, *this; }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
   friend constexpr Quantity operator*(Quantity a, double k) { return Quantity(a.value_ * k); }

@@ -31,18 +31,18 @@ std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
   std::map<std::vector<int>, std::vector<int>> gpus_of;  // equally good NICs -> GPUs, ascending
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
     const auto merit = [&](int nic) {
-      const auto& p = t.to_nic[static_cast<std::size_t>(gpu * t.nics + nic)];
+      const auto& p = nth(t.to_nic, gpu * t.nics + nic);
       return std::tuple(!p.found, p.kind, -p.bandwidth, p.links.size(), p.latency);
     };
     std::vector<int> best;
     bool has_lost = false;  // its own: one of others has to do
     for (int nic = 0; nic < t.nics; ++nic) {
-      if (t.failed_nics[static_cast<std::size_t>(nic)]) continue;
+      if (nth(t.failed_nics, nic)) continue;
       if (!best.empty() && merit(nic) < merit(best.front())) best.clear();
       if (best.empty() || merit(nic) == merit(best.front())) best.push_back(nic);
     }
     for (int nic = 0; !best.empty() && nic < t.nics; ++nic)
-      has_lost = has_lost || (t.failed_nics[static_cast<std::size_t>(nic)] && merit(nic) < merit(best.front()));
+      has_lost = has_lost || (nth(t.failed_nics, nic) && merit(nic) < merit(best.front()));
     if (has_lost) best = {best[static_cast<std::size_t>(gpu) % best.size()]};
     if (!best.empty()) gpus_of[best].push_back(gpu);
   }
@@ -50,8 +50,7 @@ std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
   for (const auto& [nics, gpus] : gpus_of) {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       const std::size_t begin = i * nics.size() / gpus.size(), end = std::max(begin + 1, (i + 1) * nics.size() / gpus.size());
-      result[static_cast<std::size_t>(gpus[i])].assign(nics.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                       nics.begin() + static_cast<std::ptrdiff_t>(end));
+      nth(result, gpus[i]).assign(nics.begin() + static_cast<std::ptrdiff_t>(begin), nics.begin() + static_cast<std::ptrdiff_t>(end));
     }
   }
   return result;
@@ -66,17 +65,17 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
   };
   for (int a = 0; a < t.gpus; ++a) {
     for (int b = a + 1; b < t.gpus; ++b) {
-      if (!t.between_gpus[static_cast<std::size_t>(a * t.gpus + b)].found) return complain(a, fmt::format("gpu{}", b));
+      if (!nth(t.between_gpus, a * t.gpus + b).found) return complain(a, fmt::format("gpu{}", b));
     }
-    if (!t.to_fabric.empty() && t.to_fabric[static_cast<std::size_t>(a)].kind != RouteKind::fabric)
+    if (!t.to_fabric.empty() && nth(t.to_fabric, a).kind != RouteKind::fabric)
       return sink.add(where.first, where.second, fmt::format("gpu{} has no link left to the fabric of its domain", a),
                       "write e.g. left: 0.5 if some of its links are there, or leave the node out");
-    if (needs_nics && t.nics_of_gpu[static_cast<std::size_t>(a)].empty())
+    if (needs_nics && nth(t.nics_of_gpu, a).empty())
       return sink.add(where.first, where.second, fmt::format("no NIC is left to gpu{}", a), "leave the node out: nodes, or node_types");
     for (int nic = 0; needs_nics && nic < t.nics; ++nic) {
-      if (t.failed_nics[static_cast<std::size_t>(nic)]) continue;
-      const auto vertex = static_cast<std::size_t>(type.nics()[static_cast<std::size_t>(nic)]);
-      if (!t.to_nic[static_cast<std::size_t>(a * t.nics + nic)].found) return complain(a, type.vertices[vertex].name);
+      if (nth(t.failed_nics, nic)) continue;
+      const auto vertex = static_cast<std::size_t>(nth(type.nics(), nic));
+      if (!nth(t.to_nic, a * t.nics + nic).found) return complain(a, type.vertices[vertex].name);
     }
   }
 }
@@ -117,10 +116,10 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
   };
   for (const auto& wire : type.wires) {
     if (wire.left == 0) continue;
-    const auto& kind = description_.links[static_cast<std::size_t>(wire.link)];
+    const auto& kind = nth(description_.links, wire.link);
     const auto bandwidth = kind.bandwidth * (wire.count * wire.left);
-    const auto& a = type.vertices[static_cast<std::size_t>(wire.a)].name;
-    const auto& b = type.vertices[static_cast<std::size_t>(wire.b)].name;
+    const auto& a = nth(type.vertices, wire.a).name;
+    const auto& b = nth(type.vertices, wire.b).name;
     const int first = static_cast<int>(layout.links.size());
     const int second = kind.half_duplex ? first : first + 1;
     layout.links.push_back({kind.name, unique(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b)), bandwidth, kind.latency});
@@ -164,7 +163,7 @@ std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<
     back.emplace_back();
     if (!there.back()) continue;
     const auto& [cpu, path] = *there.back();
-    back.back() = best_paths(type.vertices, edges, cpu)[static_cast<std::size_t>(gpu)];
+    back.back() = nth(best_paths(type.vertices, edges, cpu), gpu);
     ++on_cpu[cpu];
     for (const int link : path.links) ++up[link];
     for (const int link : back.back().links) ++down[link];
@@ -185,20 +184,20 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
   NodeTables t;
   t.gpus = type.gpus;
   t.nics = static_cast<int>(nics.size());
-  for (const int nic : nics) t.failed_nics.push_back(type.vertices[static_cast<std::size_t>(nic)].left == 0);
+  for (const int nic : nics) t.failed_nics.push_back(nth(type.vertices, nic).left == 0);
   const int fabric = type.fabric();
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
     const auto paths = best_paths(type.vertices, layout.edges, gpu);
-    for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(paths[static_cast<std::size_t>(other)]);
-    for (const int nic : nics) t.to_nic.push_back(paths[static_cast<std::size_t>(nic)]);
-    if (reducer != type.vertices.end()) t.to_switch.push_back(paths[static_cast<std::size_t>(reducer - type.vertices.begin())]);
-    if (fabric >= 0) t.to_fabric.push_back(paths[static_cast<std::size_t>(fabric)]);
+    for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(nth(paths, other));
+    for (const int nic : nics) t.to_nic.push_back(nth(paths, nic));
+    if (reducer != type.vertices.end()) t.to_switch.push_back(nth(paths, reducer - type.vertices.begin()));
+    if (fabric >= 0) t.to_fabric.push_back(nth(paths, fabric));
   }
   // Paths back are looked up for themselves: ties are broken by link numbers, which differ between directions.
   t.from_nic.resize(t.to_nic.size());
   for (int nic = 0; nic < t.nics; ++nic) {
-    const auto paths = best_paths(type.vertices, layout.edges, nics[static_cast<std::size_t>(nic)]);
-    for (int gpu = 0; gpu < t.gpus; ++gpu) t.from_nic[static_cast<std::size_t>(gpu * t.nics + nic)] = paths[static_cast<std::size_t>(gpu)];
+    const auto paths = best_paths(type.vertices, layout.edges, nth(nics, nic));
+    for (int gpu = 0; gpu < t.gpus; ++gpu) nth(t.from_nic, gpu * t.nics + nic) = nth(paths, gpu);
   }
   if (reducer != type.vertices.end()) {
     const auto paths = best_paths(type.vertices, layout.edges, static_cast<int>(reducer - type.vertices.begin()));
@@ -220,7 +219,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
 
 LinkId ClusterBuilder::add_link(int type, std::string name, double multiple, bool has_latency) {
   const LinkId id(cluster_.links_.size());
-  const auto& kind = description_.links[static_cast<std::size_t>(type)];
+  const auto& kind = nth(description_.links, type);
   cluster_.links_.push_back({kind.name, std::move(name), kind.bandwidth * multiple, has_latency ? kind.latency : base::Seconds(0)});
   return id;
 }
@@ -251,7 +250,7 @@ void ClusterBuilder::add_node(Cluster::Routing& routing, std::size_t number, con
   auto& devices = cluster_.node_devices_.emplace_back();
   auto& of_domain = cluster_.domain_devices_.back();
   for (int gpu = 0; gpu < type.gpus; ++gpu) {
-    const Slowdown slow = type.slowdown.empty() ? Slowdown{} : type.slowdown[static_cast<std::size_t>(gpu)];
+    const Slowdown slow = type.slowdown.empty() ? Slowdown{} : nth(type.slowdown, gpu);
     const DeviceId id(cluster_.devices_.size());
     cluster_.devices_.push_back({type.gpu_type, type.memory, node, gpu, cluster_.domains() - 1, static_cast<int>(of_domain.size()),
                                  type.speed, slow.gpu, slow.host / type.host_speed});
@@ -275,13 +274,13 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
   std::vector<double> left = shares_left(*made);
   check_joined(*made, left, routing);
   if (!description_.network_faults.empty()) made = with_faults(std::move(made), left);
-  const bool half_duplex = description_.links[static_cast<std::size_t>(network.link)].half_duplex;
+  const bool half_duplex = nth(description_.links, network.link).half_duplex;
   for (int node = 0; node < cluster_.nodes_; ++node) {
     auto& uplinks = routing.nics.emplace_back();
     const NodeType& type = type_of(routing, node);
     const auto nics = type.nics();
     for (int nic = 0; nic < static_cast<int>(nics.size()); ++nic) {
-      const Vertex& port = type.vertices[static_cast<std::size_t>(nics[static_cast<std::size_t>(nic)])];
+      const Vertex& port = nth(type.vertices, nth(nics, nic));
       const double share = port.left > 0 ? port.left : 1;  // no route takes one that has failed
       const auto end = fmt::format("node{}:{}", node, port.name);
       const auto above = made->name_of(made->switch_of(node, nic));
@@ -305,7 +304,7 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
 }
 
 const NodeType& ClusterBuilder::type_of(const Cluster::Routing& routing, int node) const {
-  const auto type = static_cast<std::size_t>(routing.type_of_node[static_cast<std::size_t>(node)]);
+  const auto type = static_cast<std::size_t>(nth(routing.type_of_node, node));
   const std::size_t sound = description_.node_types.size();
   return type < sound ? description_.node_types[type] : description_.faulty[type - sound].type;
 }
@@ -339,15 +338,11 @@ void ClusterBuilder::check_joined(const SwitchNetwork& network, const std::vecto
     for (int nic = 0; nic < routing.tables_of(node).nics; ++nic) ends.insert(network.switch_of(node, nic));
   const auto apart = unreached(network, left, ends);
   if (!apart) return;
-  base::Diagnostics sink;
   const auto message = fmt::format("no way leads from {} to {}", network.name_of(apart->first), network.name_of(apart->second));
-  if (description_.network_faults.empty()) {
-    sink.add(description_.network.custom.mark, description_.network.custom.path, message, "add links between switches");
-  } else {
-    const NetworkFault& f = description_.network_faults.front();
-    sink.add(f.mark, f.path, message, "write e.g. left: 0.5 if some of the links between the two are there, or leave nodes out");
-  }
-  sink.throw_if_any();
+  if (description_.network_faults.empty())
+    base::refuse(description_.network.custom.mark, description_.network.custom.path, message, "add links between switches");
+  const NetworkFault& f = description_.network_faults.front();
+  base::refuse(f.mark, f.path, message, "write e.g. left: 0.5 if some of the links between the two are there, or leave nodes out");
 }
 
 Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) && {

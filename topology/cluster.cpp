@@ -32,8 +32,8 @@ DeviceKind kind_of(const Device& device) { return {device.type, device.speed, de
 
 int Cluster::Routing::nic_of_node(int node, int nic_of_domain) const {
   const NodeTables& own = tables_of(node);
-  const int nic = nic_of_domain - place_in_domain[static_cast<std::size_t>(node)] * own.nics;
-  BASE_CHECK(nic >= 0 && nic < own.nics && !own.failed_nics[static_cast<std::size_t>(nic)], "NIC {} of node {}", nic, node);
+  const int nic = nic_of_domain - nth(place_in_domain, node) * own.nics;
+  BASE_CHECK(nic >= 0 && nic < own.nics && !nth(own.failed_nics, nic), "NIC {} of node {}", nic, node);
   return nic;
 }
 
@@ -42,11 +42,11 @@ int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).ni
 std::span<const int> Cluster::nics_of(DeviceId d) const {
   const auto& at = device(d);
   const auto& tables = routing_->tables_of(at.node);
-  const int place = routing_->place_in_domain[static_cast<std::size_t>(at.node)];
-  return tables.nics_in_domain[static_cast<std::size_t>(place * tables.gpus + at.index_in_node)];
+  const int place = nth(routing_->place_in_domain, at.node);
+  return nth(tables.nics_in_domain, place * tables.gpus + at.index_in_node);
 }
 
-int Cluster::node_type(int node) const { return routing_->type_of_node[static_cast<std::size_t>(node)]; }
+int Cluster::node_type(int node) const { return nth(routing_->type_of_node, node); }
 
 bool Cluster::is_between_switches(LinkId l) const { return routing_->network != nullptr && l.value >= routing_->first_network_link; }
 
@@ -62,14 +62,13 @@ Route Cluster::route(DeviceId from, DeviceId to) const {
   Route route = empty_route();
   if (from == to) return route;
   const auto& tables = routing_->tables_of(a.node);
-  const std::uint32_t first = routing_->first_link[static_cast<std::size_t>(a.node)];
+  const std::uint32_t first = nth(routing_->first_link, a.node);
   if (a.node == b.node) {
-    append(route, tables.between_gpus[static_cast<std::size_t>(a.index_in_node * tables.gpus + b.index_in_node)], first);
+    append(route, nth(tables.between_gpus, a.index_in_node * tables.gpus + b.index_in_node), first);
     return route;
   }
-  append(route, tables.to_fabric[static_cast<std::size_t>(a.index_in_node)], first);
-  append(route, routing_->tables_of(b.node).from_fabric[static_cast<std::size_t>(b.index_in_node)],
-         routing_->first_link[static_cast<std::size_t>(b.node)]);
+  append(route, nth(tables.to_fabric, a.index_in_node), first);
+  append(route, nth(routing_->tables_of(b.node).from_fabric, b.index_in_node), nth(routing_->first_link, b.node));
   return route;
 }
 
@@ -83,35 +82,34 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   const auto& tables_a = routing_->tables_of(a.node);
   const auto& tables_b = routing_->tables_of(b.node);
   Route route = empty_route();
-  append(route, tables_a.to_nic[static_cast<std::size_t>(a.index_in_node * tables_a.nics + out)], routing_->first_link[node_a]);
+  append(route, nth(tables_a.to_nic, a.index_in_node * tables_a.nics + out), routing_->first_link[node_a]);
   const auto add = [&](LinkId id) { append(route, id, link(id)); };
-  add(routing_->nics[node_a][static_cast<std::size_t>(out)].up);
+  add(nth(routing_->nics[node_a], out).up);
   const SwitchNetwork& network = *routing_->network;
   const int leaves_at = network.switch_of(a.node, out), enters_at = network.switch_of(b.node, in);
   if (leaves_at != enters_at)
     for (const int l : network.route(leaves_at, enters_at, b.node + in))
       add(LinkId(routing_->first_network_link + static_cast<std::uint32_t>(l)));
-  add(routing_->nics[node_b][static_cast<std::size_t>(in)].down);
-  append(route, tables_b.from_nic[static_cast<std::size_t>(b.index_in_node * tables_b.nics + in)], routing_->first_link[node_b]);
+  add(nth(routing_->nics[node_b], in).down);
+  append(route, nth(tables_b.from_nic, b.index_in_node * tables_b.nics + in), routing_->first_link[node_b]);
   route.kind = RouteKind::network;
   return route;
 }
 
 std::optional<HostLink> Cluster::host_link(DeviceId d) const {
   const Device& at = device(d);
-  return routing_->tables_of(at.node).to_host[static_cast<std::size_t>(at.index_in_node)];
+  return nth(routing_->tables_of(at.node).to_host, at.index_in_node);
 }
 
 std::optional<Cluster::SwitchPaths> Cluster::in_network_switch(DeviceId d) const {
   const auto& at = device(d);
   const auto& tables = routing_->tables_of(at.node);
   if (tables.to_switch.empty()) return std::nullopt;
-  const Path &up = tables.to_switch[static_cast<std::size_t>(at.index_in_node)],
-             &down = tables.from_switch[static_cast<std::size_t>(at.index_in_node)];
+  const Path &up = nth(tables.to_switch, at.index_in_node), &down = nth(tables.from_switch, at.index_in_node);
   if (!up.found || !down.found || up.kind != RouteKind::fabric || down.kind != RouteKind::fabric) return std::nullopt;
   SwitchPaths paths{empty_route(), empty_route()};
-  append(paths.up, up, routing_->first_link[static_cast<std::size_t>(at.node)]);
-  append(paths.down, down, routing_->first_link[static_cast<std::size_t>(at.node)]);
+  append(paths.up, up, nth(routing_->first_link, at.node));
+  append(paths.down, down, nth(routing_->first_link, at.node));
   return paths;
 }
 

@@ -36,6 +36,7 @@ enum class RouteKind : std::uint8_t {
 };
 
 using base::DeviceId;
+using base::nth;
 using LinkId = base::Id<struct LinkTag>;
 
 struct Link {
@@ -45,7 +46,7 @@ struct Link {
   base::Seconds latency;
 };
 
-// A GPU as its profile has it but for these: so many times the FLOP/s of all its units, so many times the bandwidth of its memory, and no
+// A GPU as its profile has it but for these: factors of the FLOP/s of all its units and of the bandwidth of its memory, and no
 // more power than its operator lets it draw (0: as much as it was made for).
 struct DeviceSpeed {
   double compute = 1, memory = 1;
@@ -61,11 +62,11 @@ struct Device {
   int domain = 0;
   int index_in_domain = 0;
   DeviceSpeed speed;
-  double slowdown = 1;       // each of its kernels takes so many times as long as the profile says
-  double host_slowdown = 1;  // its host takes so many times as long to launch one
+  double slowdown = 1;       // the factor of the time of each of its kernels
+  double host_slowdown = 1;  // the factor of the time that its host takes to launch one
 };
 
-// What decides how long kernels take on a device.
+// The properties of a device that decide how long kernels take on it.
 struct DeviceKind {
   std::string type;  // a device profile's name
   DeviceSpeed speed;
@@ -85,7 +86,7 @@ struct Route {
   RouteKind kind = RouteKind::fabric;
 };
 
-// What a device has of the links to its nearest CPU when all devices of the node copy at once.
+// A device's share of the links to its nearest CPU when all devices of the node copy at once.
 struct HostLink {
   base::BytesPerSecond to_host, from_host;
   int sharers = 1;  // devices that are nearest to the same CPU
@@ -105,10 +106,10 @@ class Cluster {
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
   // Returns the devices of one node, ascending.
-  [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return node_devices_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return nth(node_devices_, node); }
   [[nodiscard]] int domains() const { return static_cast<int>(domain_devices_.size()); }
   // Returns the devices of one domain, ascending.
-  [[nodiscard]] std::span<const DeviceId> domain_devices(int domain) const { return domain_devices_[static_cast<std::size_t>(domain)]; }
+  [[nodiscard]] std::span<const DeviceId> domain_devices(int domain) const { return nth(domain_devices_, domain); }
   [[nodiscard]] int nics_per_node(int node) const;
   // Returns the NICs of a device's node that are its own: of those that are equally near its share, at least one. Empty without NICs.
   // They are numbered through the device's domain, node by node.
@@ -122,7 +123,7 @@ class Cluster {
 
   // Whether a link joins two switches of the network, not a node's parts or a NIC and its switch.
   [[nodiscard]] bool is_between_switches(LinkId l) const;
-  // Whether a route between nodes is told by how many links it has: not on a dragonfly, a torus, a custom network or one with a fault.
+  // Whether the number of its links identifies a route between nodes: not on a dragonfly, a torus, a custom network or one with a fault.
   [[nodiscard]] bool is_alike_everywhere() const;
 
   // Returns: within a node the path over its wires that is best by: nearest kind, widest bottleneck, fewest hops, least latency, lowest

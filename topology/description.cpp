@@ -125,9 +125,8 @@ class DescriptionReader {
 
 std::vector<int> NodeType::nics() const {
   std::vector<int> result;
-  for (std::size_t i = 0; i < vertices.size(); ++i) {
+  for (std::size_t i = 0; i < vertices.size(); ++i)
     if (vertices[i].kind == VertexKind::nic) result.push_back(static_cast<int>(i));
-  }
   return result;
 }
 
@@ -135,7 +134,7 @@ int NodeType::fabric() const { return domain ? static_cast<int>(vertices.size())
 
 int ClusterDescription::type_of(int node) const {
   int type = 0;
-  for (; node >= node_types[static_cast<std::size_t>(type)].count; ++type) node -= node_types[static_cast<std::size_t>(type)].count;
+  for (; node >= nth(node_types, type).count; ++type) node -= nth(node_types, type).count;
   return type;
 }
 

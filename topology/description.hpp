@@ -56,7 +56,7 @@ struct NodeType {
   std::string gpu_type;
   std::optional<base::Bytes> memory;
   DeviceSpeed speed;
-  double host_speed = 1;  // its hosts launch so many times as fast
+  double host_speed = 1;  // the factor of the speed at which its hosts launch
   int gpus = 0;
   std::vector<Vertex> vertices;
   std::vector<Wire> wires;

@@ -42,7 +42,7 @@ Drawing::Node drawn(const NodeType& type, const ClusterDescription& d) {
       .count = type.count, .gpus = type.gpus, .gpu_type = type.gpu_type.substr(type.gpu_type.rfind('/') + 1), .parts = {}, .wires = {}};
   for (const Vertex& v : type.vertices) node.parts.push_back({v.name, v.kind});
   for (const Wire& w : type.wires) {
-    const LinkType& link = d.links[static_cast<std::size_t>(w.link)];
+    const LinkType& link = nth(d.links, w.link);
     node.wires.push_back({w.a, w.b, link.name, link.bandwidth * w.count});
   }
   return node;
@@ -50,7 +50,7 @@ Drawing::Node drawn(const NodeType& type, const ClusterDescription& d) {
 
 }  // namespace
 
-std::string_view to_text(VertexKind kind) { return kPartNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_text(VertexKind kind) { return nth(kPartNames, static_cast<int>(kind)); }
 
 Drawing drawing(const Cluster& c) {
   const ClusterDescription& d = c.routing_->description;
@@ -59,7 +59,7 @@ Drawing drawing(const Cluster& c) {
   picture.nodes = c.nodes();
   for (const NodeType& type : d.node_types) picture.node_types.push_back(drawn(type, d));
   if (c.nodes() > 1) {
-    const LinkType& link = d.links[static_cast<std::size_t>(d.network.link)];
+    const LinkType& link = nth(d.links, d.network.link);
     picture.network = network_name(d.network.kind);
     picture.network_link = link.name;
     picture.network_bandwidth = link.bandwidth;
@@ -81,8 +81,7 @@ std::string to_dot(const Cluster& c) {
     line("  subgraph cluster_{} {{\n    label={};", t,
          dot_text(fmt::format("{} node{} with {} x {}", type.count, type.count == 1 ? "" : "s", type.gpus, type.gpu_type)));
     for (std::size_t v = 0; v < type.parts.size(); ++v)
-      line("    t{}v{} [label={}, shape={}];", t, v, dot_text(type.parts[v].name),
-           kDotShapes[static_cast<std::size_t>(type.parts[v].kind)]);
+      line("    t{}v{} [label={}, shape={}];", t, v, dot_text(type.parts[v].name), nth(kDotShapes, static_cast<int>(type.parts[v].kind)));
     for (const Drawing::Wire& w : type.wires)
       line("    t{0}v{1} -- t{0}v{2} [label={3}];", t, w.a, w.b, dot_text(fmt::format("{} {}", w.link, base::to_text(w.bandwidth))));
     line("  }}");

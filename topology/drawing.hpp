@@ -1,5 +1,5 @@
 #pragma once
-// What a picture of a cluster shows: one node of each type with its parts and wires, and how the nodes are joined.
+// The parts of a picture of a cluster: one node of each type with its parts and wires, and how the nodes are joined.
 
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ struct Drawing {
   std::string name;
   int nodes = 0;
   std::vector<Node> node_types;
-  // Of the network that joins the nodes; empty and 0 on a single node.
+  // The network that joins the nodes; empty and 0 on a single node.
   std::string network, network_link;       // "fat tree", "infiniband"
   base::BytesPerSecond network_bandwidth;  // of a NIC, one way
 };

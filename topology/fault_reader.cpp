@@ -43,7 +43,7 @@ class FaultReader {
   NodeType& node_at(int node, const base::MapReader& map) {
     const auto at = std::ranges::lower_bound(cluster_.faulty, node, {}, &FaultyNode::node);
     if (at != cluster_.faulty.end() && at->node == node) return at->type;
-    NodeType type = cluster_.node_types[static_cast<std::size_t>(cluster_.type_of(node))];
+    NodeType type = nth(cluster_.node_types, cluster_.type_of(node));
     type.count = 1;
     return cluster_.faulty.insert(at, {node, std::move(type), map.node().mark, map.path()})->type;
   }
@@ -68,14 +68,14 @@ class FaultReader {
     const auto at = vertex(type, *gpu, map.node().find("gpu")->mark, map.path_of("gpu"));
     if (!at) return;
     if (*at >= type.gpus) map.complain("gpu", fmt::format("\"{}\" is no GPU", *gpu), fmt::format("gpu0 to gpu{}", type.gpus - 1));
-    else type.slowdown[static_cast<std::size_t>(*at)].gpu *= by;
+    else nth(type.slowdown, *at).gpu *= by;
   }
 
   void cut_nic(int node, const std::string& nic, double left, base::MapReader& map) {
     NodeType& type = node_at(node, map);
     const auto at = vertex(type, nic, map.node().find("nic")->mark, map.path_of("nic"));
     if (!at) return;
-    Vertex& v = type.vertices[static_cast<std::size_t>(*at)];
+    Vertex& v = nth(type.vertices, *at);
     if (v.kind != VertexKind::nic) map.complain("nic", fmt::format("\"{}\" is no NIC", nic), "write between: [A, B] for a wire");
     else v.left *= left;
   }

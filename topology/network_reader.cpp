@@ -119,12 +119,12 @@ void each(NetworkScope& s, const base::Yaml& list, const std::string& path,
 
 void check_attached(NetworkScope& s, base::MapReader& map) {
   for (std::size_t node = 0; node < s.network.custom.switch_of_nic.size(); ++node) {
-    const NodeType& type = s.cluster.node_types[static_cast<std::size_t>(s.cluster.type_of(static_cast<int>(node)))];
+    const NodeType& type = nth(s.cluster.node_types, s.cluster.type_of(static_cast<int>(node)));
     const std::vector<int>& switches = s.network.custom.switch_of_nic[node];
     const auto missing = std::ranges::find(switches, -1);
     if (missing == switches.end()) continue;
-    const int nic = type.nics()[static_cast<std::size_t>(missing - switches.begin())];
-    map.complain("attach", fmt::format("{} of node {} hangs on no switch", type.vertices[static_cast<std::size_t>(nic)].name, node),
+    const int nic = nth(type.nics(), missing - switches.begin());
+    map.complain("attach", fmt::format("{} of node {} hangs on no switch", nth(type.vertices, nic).name, node),
                  "name every NIC of every node");
     return;
   }
@@ -166,11 +166,11 @@ void read_cable(NetworkScope& s, const base::Yaml& item, const std::string& path
 
 void attach_node(NetworkScope& s, int node, const std::optional<std::string>& nic, int to, const base::Mark& mark,
                  const std::string& path) {
-  const NodeType& type = s.cluster.node_types[static_cast<std::size_t>(s.cluster.type_of(node))];
-  std::vector<int>& switches = s.network.custom.switch_of_nic[static_cast<std::size_t>(node)];
+  const NodeType& type = nth(s.cluster.node_types, s.cluster.type_of(node));
+  std::vector<int>& switches = nth(s.network.custom.switch_of_nic, node);
   bool found = false;
   for (std::size_t n = 0; n < switches.size(); ++n) {
-    const std::string& name = type.vertices[static_cast<std::size_t>(type.nics()[n])].name;
+    const std::string& name = nth(type.vertices, type.nics()[n]).name;
     if (nic && *nic != name) continue;
     found = true;
     if (switches[n] >= 0) {

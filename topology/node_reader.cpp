@@ -12,7 +12,7 @@ namespace topology {
 namespace {
 
 constexpr int kMaxGpusPerNode = 1024;  // tables of routes are quadratic in it
-// Of a GPU or a host beside its profile: what lies beyond is another machine.
+// The range of a GPU's or host's speed relative to its profile: beyond it is another machine.
 constexpr double kLeastSpeed = 1e-3, kMostSpeed = 1e3;
 
 // The number of a name "gpu12", or nullopt for any other name.
@@ -146,7 +146,7 @@ Ends read_end(NodeScope& s, const base::Yaml& end, const std::string& path, cons
 }
 
 void complain_twice(NodeScope& s, const base::Yaml& item, const std::string& path, int vertex, const NodeType& type) {
-  s.sink.add(item.mark, path, fmt::format("\"{}\" is there twice", type.vertices[static_cast<std::size_t>(vertex)].name));
+  s.sink.add(item.mark, path, fmt::format("\"{}\" is there twice", nth(type.vertices, vertex).name));
 }
 
 // A wire from each of the one end to the one of the other; two ranges go side by side, so that each has its own.

@@ -39,9 +39,9 @@ struct Length {
 
 // Switches from which no CPU and no NIC is reached but through a GPU.
 std::vector<bool> fabric_switches(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges) {
-  const auto is_switch = [&](int v) { return vertices[static_cast<std::size_t>(v)].kind == VertexKind::switching; };
+  const auto is_switch = [&](int v) { return nth(vertices, v).kind == VertexKind::switching; };
   const auto is_host = [&](int v) {
-    const VertexKind kind = vertices[static_cast<std::size_t>(v)].kind;
+    const VertexKind kind = nth(vertices, v).kind;
     return kind == VertexKind::cpu || kind == VertexKind::nic;
   };
   std::vector<bool> fabric;
@@ -106,7 +106,7 @@ class PathFinder {
 
   auto usable(double width, RouteKind kind) const {
     const std::function<bool(Wiring::edge_descriptor)> keep = [this, width, kind](const Wiring::edge_descriptor& e) {
-      const auto& edge = edges_[static_cast<std::size_t>(wiring_[e].index)];
+      const auto& edge = nth(edges_, wiring_[e].index);
       return edge.bandwidth >= width && forwards(edge, kind);
     };
     return boost::filtered_graph(wiring_, keep);
@@ -116,7 +116,7 @@ class PathFinder {
     const auto graph = usable(0, kind);
     std::vector<double> width(vertices_.size(), 0.0);
     const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, double>(
-        [this](const Wiring::edge_descriptor& e) { return edges_[static_cast<std::size_t>(wiring_[e].index)].bandwidth; });
+        [this](const Wiring::edge_descriptor& e) { return nth(edges_, wiring_[e].index).bandwidth; });
     boost::dijkstra_shortest_paths_no_color_map(
         graph, source_,
         boost::distance_map(boost::make_iterator_property_map(width.begin(), boost::get(boost::vertex_index, wiring_)))
@@ -132,7 +132,7 @@ class PathFinder {
     const auto graph = usable(width, kind);
     std::vector<Length> length(vertices_.size());
     const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, Length>([this](const Wiring::edge_descriptor& e) {
-      const auto& edge = edges_[static_cast<std::size_t>(wiring_[e].index)];
+      const auto& edge = nth(edges_, wiring_[e].index);
       return Length{1, edge.latency, {edge.link}};
     });
     boost::dijkstra_shortest_paths_no_color_map(

@@ -45,7 +45,7 @@ struct NodeTables {
   std::vector<Path> between_gpus;  // [from * gpus + to]
   std::vector<Path> to_nic;        // [gpu * nics + nic]
   std::vector<Path> from_nic;      // [gpu * nics + nic]
-  // Those that a GPU's traffic leaves and enters by; and the same numbered through a domain: [place in the domain * gpus + gpu].
+  // The NICs by which a GPU's traffic leaves and enters; and the same numbered through a domain: [place in the domain * gpus + gpu].
   std::vector<std::vector<int>> nics_of_gpu, nics_in_domain;
   std::vector<Path> to_fabric;  // [gpu]; empty where the node is a domain of its own
   std::vector<Path> from_fabric;
@@ -69,9 +69,7 @@ struct Cluster::Routing {
   std::shared_ptr<const SwitchNetwork> network;  // null on a single node
   std::uint32_t first_network_link = 0;          // its links are contiguous, in its order
 
-  [[nodiscard]] const NodeTables& tables_of(int node) const {
-    return tables[static_cast<std::size_t>(type_of_node[static_cast<std::size_t>(node)])];
-  }
+  [[nodiscard]] const NodeTables& tables_of(int node) const { return nth(tables, nth(type_of_node, node)); }
   // Returns the number of a NIC within its node. Requires: one of the node's own that has not failed. Throws: base::InternalError
   // otherwise.
   [[nodiscard]] int nic_of_node(int node, int nic_of_domain) const;

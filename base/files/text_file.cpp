@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10;
 
 [[noreturn]] void refuse_text(const std::filesystem::path& file, std::string message) {
-  throw InputError({{{std::make_shared<const Source>(Source{name_of_input(file), {}}), 0, 0}, {}, std::move(message), {}}});
+  refuse({std::make_shared<const Source>(Source{name_of_input(file), {}}), 0, 0}, "", std::move(message), "");
 }
 
 std::string read_bytes(const std::filesystem::path& file, std::size_t most) {

@@ -36,8 +36,7 @@ std::optional<FileId> id_of(const std::filesystem::path& file) {
 }
 
 [[noreturn]] void refuse_overwriting(const std::string& input, const std::string& option) {
-  throw InputError(
-      {{{}, input, fmt::format("is read, and {} would overwrite it", option), fmt::format("choose another file for {}", option)}});
+  refuse(input, fmt::format("is read, and {} would overwrite it", option), fmt::format("choose another file for {}", option));
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ std::vector<std::string> noted_inputs() {
 std::uint64_t fingerprint(const std::filesystem::path& file) {
   note_input(file);
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw InputError({{{}, file.string(), "cannot be read", {}}});
+  if (!in) refuse(file.string(), "cannot be read");
   Hash hash(0);
   std::uint64_t size = 0;
   std::array<char, std::size_t{1} << 16U> block{};

@@ -10,7 +10,7 @@
 namespace base {
 
 // Whoever opens a file for reading says so first. Devices and pipes, and what is not there, are no files. Throws: InputError when an
-// option writes to this file, under any name: files are told apart by device and inode.
+// option writes to this file, under any name: device and inode identify a file.
 void note_input(const std::filesystem::path& file);
 // The same of a file that `option` writes to. Throws: InputError when it has been read.
 void note_output(const std::filesystem::path& file, const std::string& option);

@@ -19,7 +19,7 @@ void send_all(int pipe, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(pipe, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(1);  // nobody listens any more
+    if (n <= 0) ::_exit(1);  // the parent has closed its end
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }

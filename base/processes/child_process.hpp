@@ -19,7 +19,7 @@ void note_interruptions();
 [[nodiscard]] bool interrupted();
 // Returns the signal, 0 where none came.
 [[nodiscard]] int interruption();
-// In a child process: leaves these signals to the parent, which tells by interrupted(). A terminal sends them to both.
+// In a child process: leaves these signals to the parent, which interrupted() reports. A terminal sends them to both.
 void leave_interruptions_to_parent();
 
 // --- processes ---

@@ -45,7 +45,7 @@ void note(int signal) {
 void note_interruptions() {
   if (seen == &seen_here) {
     void* shared = mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared != MAP_FAILED) seen = new (shared) Seen(0);  // else children are told by nothing and end with their parent
+    if (shared != MAP_FAILED) seen = new (shared) Seen(0);  // else children notice nothing and end with their parent
   }
   handle_all(note);
 }

@@ -78,15 +78,15 @@ class WorkerPool {
     Worker& worker = running_[i].worker;
     std::optional<WorkerAnswer> answer = worker.receive();
     if (!answer) return;
-    const std::size_t piece = worker.piece();
-    // It gets its next piece first, to work while this process reads. One whose memory ran out may have little left.
+    const std::size_t task = worker.task();
+    // It gets its next task first, to work while this process reads. One whose memory ran out may have little left.
     if (answer->fate == Fate::answered && !waiting_.empty()) {
       worker.start(waiting_.front());
       waiting_.pop_front();
     } else {
       end(i);
     }
-    take_answer(piece, std::move(*answer));
+    take_answer(task, std::move(*answer));
   }
 
   // Looks, not seconds, are counted: while this process was stopped together with its workers (Ctrl-Z), none of them hung.
@@ -99,11 +99,11 @@ class WorkerPool {
       const long long used = w.worker.processor_time();
       w.idle_looks = used == std::exchange(w.used, used) ? w.idle_looks + 1 : 0;
       if (w.idle_looks < kLooks) continue;
-      const std::size_t piece = w.worker.piece();
+      const std::size_t task = w.worker.task();
       end(i);
-      take_answer(piece, {.fate = Fate::ended_from_outside,
-                          .answer = {},
-                          .ended = fmt::format("it hung: no processor time in {} s", (look_every_ * kLooks).count() / 1000)});
+      take_answer(task, {.fate = Fate::ended_from_outside,
+                         .answer = {},
+                         .ended = fmt::format("it hung: no processor time in {} s", (look_every_ * kLooks).count() / 1000)});
     }
   }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kMostYamlBytes = std::size_t{32} << 20;
 constexpr std::size_t kMostValues = 2'000'000;
 constexpr std::size_t kMostAliasedValues = 1'000'000;  // aliases of aliases grow exponentially; a real file stays far below
 
-// Of the characters that are no text, ends of lines and tabs alone may be in one.
+// Ends of lines and tabs are the only control characters that a text may have.
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7F;
@@ -88,7 +88,7 @@ class BracketScanner {
   void skip_word() {
     while (!is_blank(at_ + 1) && std::string_view("[]{},").find(text_[at_ + 1]) == std::string_view::npos) ++at_;
   }
-  // All lines that are as deeply indented as the first one that is not blank, if that is deeper than the line at hand.
+  // All lines that are as deeply indented as the first one that is not blank, if that is deeper than the current line.
   void skip_block_scalar() {
     const std::size_t own = indent_of(line_);
     std::size_t least = 0;
@@ -105,7 +105,7 @@ class BracketScanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t line_ = 0;  // where the line at hand starts
+  std::size_t line_ = 0;  // where the current line starts
   std::size_t depth_ = 0;
   bool starts_ = true;  // a value may start here
 };

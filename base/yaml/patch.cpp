@@ -43,7 +43,7 @@ std::optional<std::vector<Step>> parse_path(std::string_view text) {
   return steps;
 }
 
-// What a step leads to, or nullptr.
+// The value that a step leads to, or nullptr.
 Yaml* next_at(Yaml& here, const Step& step) {
   if (!step.index) return here.find(step.key);
   return *step.index < here.items.size() ? &here.items[*step.index] : nullptr;

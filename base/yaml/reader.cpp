@@ -174,61 +174,34 @@ bool MapReader::has(std::string_view key) const { return node_->find(key) != nul
 
 std::string MapReader::path_of(std::string_view key) const { return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key); }
 
-std::optional<std::string> MapReader::text(std::string_view key) {
+template <class T>
+std::optional<T> MapReader::read(std::string_view key, std::optional<T> (*as)(const Yaml&, const std::string&, Diagnostics&)) {
   const Yaml* y = optional(key);
-  return y ? as_text(*y, path_of(key), *sink_) : std::nullopt;
+  return y ? as(*y, path_of(key), *sink_) : std::nullopt;
 }
 
 std::optional<std::int64_t> MapReader::integer(std::string_view key, std::int64_t at_least, std::int64_t at_most) {
-  const Yaml* y = optional(key);
-  if (!y) return std::nullopt;
-  return in_range(as_integer(*y, path_of(key), *sink_), at_least, at_most, key, *y, path_of(key), *sink_);
+  const auto value = read(key, as_integer);
+  return value ? in_range(value, at_least, at_most, key, *node_->find(key), path_of(key), *sink_) : value;
 }
 
 std::optional<double> MapReader::number(std::string_view key, double at_least, double at_most) {
-  const Yaml* y = optional(key);
-  if (!y) return std::nullopt;
-  return in_range(as_number(*y, path_of(key), *sink_), at_least, at_most, key, *y, path_of(key), *sink_);
+  const auto value = read(key, as_number);
+  return value ? in_range(value, at_least, at_most, key, *node_->find(key), path_of(key), *sink_) : value;
 }
 
-std::optional<bool> MapReader::boolean(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_boolean(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<Seconds> MapReader::seconds(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_seconds(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<Bytes> MapReader::bytes(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_bytes(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_bandwidth(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_flops_rate(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<Watts> MapReader::power(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_power(*y, path_of(key), *sink_) : std::nullopt;
-}
-
-std::optional<Dollars> MapReader::dollars(std::string_view key) {
-  const Yaml* y = optional(key);
-  return y ? as_dollars(*y, path_of(key), *sink_) : std::nullopt;
-}
+std::optional<std::string> MapReader::text(std::string_view key) { return read(key, as_text); }
+std::optional<bool> MapReader::boolean(std::string_view key) { return read(key, as_boolean); }
+std::optional<Seconds> MapReader::seconds(std::string_view key) { return read(key, as_seconds); }
+std::optional<Bytes> MapReader::bytes(std::string_view key) { return read(key, as_bytes); }
+std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) { return read(key, as_bandwidth); }
+std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) { return read(key, as_flops_rate); }
+std::optional<Watts> MapReader::power(std::string_view key) { return read(key, as_power); }
+std::optional<Dollars> MapReader::dollars(std::string_view key) { return read(key, as_dollars); }
 
 std::optional<std::size_t> MapReader::choice(std::string_view key, std::span<const std::string> names) {
   const Yaml* y = optional(key);
-  const auto word = y ? as_text(*y, path_of(key), *sink_) : std::nullopt;
+  const auto word = read(key, as_text);
   if (!word) return std::nullopt;
   const auto it = std::ranges::find(names, *word);
   if (it != names.end()) return static_cast<std::size_t>(it - names.begin());

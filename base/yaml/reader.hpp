@@ -14,7 +14,7 @@
 
 namespace base {
 
-// Reads one map: every key that the format knows is asked for once by name; finish() reports the keys nobody asked for,
+// Reads one map: every key that the format knows is asked for once by name; finish() reports the keys that no reader asked for,
 // with the nearest known name. All methods put what is wrong into `sink` and return nullopt. Quantities below 0 are
 // reported too, and those that no machine has: all that is not 0 lies within bounds that keep sums and quotients finite.
 class MapReader {
@@ -53,6 +53,9 @@ class MapReader {
   void finish();
 
  private:
+  template <class T>
+  std::optional<T> read(std::string_view key, std::optional<T> (*as)(const Yaml&, const std::string&, Diagnostics&));
+
   const Yaml* node_;
   std::string path_;
   Diagnostics* sink_;

@@ -14,7 +14,7 @@
 namespace topology::imports {
 namespace {
 
-// The bandwidth of GPU traffic between two sockets; NCCL's src/graph/topo.h and the models that its topo.cc tells apart. POWER9: as the
+// The bandwidth of GPU traffic between two sockets; NCCL's src/graph/topo.h and the models that its topo.cc distinguishes. POWER9: as the
 // preset summit (4 bytes x 16 GT/s; NCCL plans with 32 GB/s).
 double xbus_gb_s(const NcclCpu& cpu) {
   if (cpu.arch.starts_with("ppc64")) return 64;
@@ -111,7 +111,7 @@ void wire_device(NcclNode& n, const NcclPci& device, const std::string& above, c
     ++n.unused;
     return;
   }
-  // A POWER9's bricks to its GPUs show up as PCIe devices of no speed: not a second way.
+  // A POWER9's bricks to its GPUs show up as PCIe devices of no speed: not a second link.
   const bool only_nvlink = !device.bandwidth && device.gpu &&
                            std::ranges::any_of(device.gpu->nvlinks, [](const NcclNvlink& l) { return l.to == NcclNvlink::To::cpu; });
   if (!device.bandwidth) ++(only_nvlink ? n.only_nvlink : n.unknown_pcie);
@@ -209,9 +209,8 @@ std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std
   if (n.gpus.empty()) refuse(n.source.at(1), "no <gpu> in the file", "NCCL_TOPO_DUMP_FILE writes them when a communicator is made");
   std::ranges::sort(n.gpus, {}, [](const PlacedGpu& g) { return g.place->gpu->dev; });
   name_gpus(n);
-  for (const auto& [kind, ports] : n.port_kinds) {
+  for (const auto& [kind, ports] : n.port_kinds)
     if (!n.port_kinds.contains(n.network) || ports >= n.port_kinds.at(n.network)) n.network = kind;
-  }
   for (const auto& cpu : n.tree.cpus) wire_cpu(n, cpu);
   n.sketch.wire_all_pairs(n.cpus, n.sketch.link("xbus", base::gb_per_s(xbus_gb_s(n.tree.cpus.front()))));
   if (n.cpus.size() > 1)
@@ -222,7 +221,7 @@ std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std
   if (n.unknown_pcie > 0)
     n.sketch.note(fmt::format("{} PCIe links without speed and width: PCIe 3.0 with 16 lanes, as NCCL takes them.", n.unknown_pcie));
   if (n.only_nvlink > 0)
-    n.sketch.note(fmt::format("{} GPUs with NVLink to their CPU and PCIe of no speed: NVLink is their only way to it.", n.only_nvlink));
+    n.sketch.note(fmt::format("{} GPUs with NVLink to their CPU and PCIe of no speed: NVLink is their only link to it.", n.only_nvlink));
   if (n.unused > 0) n.sketch.note(fmt::format("{} PCI devices left out: neither a GPU that NCCL used nor a port is on them.", n.unused));
   return std::move(n.sketch).finish();
 }

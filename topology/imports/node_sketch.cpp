@@ -56,7 +56,7 @@ base::Seconds NodeSketch::latency(std::string_view link) const {
   const auto& own = direct_preset_.empty() ? switched_preset_ : direct_preset_;
   if (link == "nvswitch") return preset_latency(switched_preset_, "nvlink").value_or(preset_latency("dgx-2", "nvlink").value());
   if (link == "nvlink" || link == "c2c") {
-    // A GPU's link to a crossbar is half of a way from GPU to GPU.
+    // A GPU's link to a crossbar is half of a route from GPU to GPU.
     return direct_preset_.empty() ? 2 * latency("nvswitch") : preset_latency(direct_preset_, "nvlink").value();
   }
   if (link == "ethernet") return preset_latency("aws-p3.16xlarge", link).value();
@@ -77,9 +77,8 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
 }
 
 int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth) {
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  for (std::size_t i = 0; i < links_.size(); ++i)
     if (links_[i].name == name && links_[i].bandwidth == bandwidth) return static_cast<int>(i);
-  }
   links_.push_back({std::string(name), bandwidth, 0});
   return static_cast<int>(links_.size()) - 1;
 }
@@ -99,18 +98,18 @@ std::string NodeSketch::add_switch(SwitchKind kind) {
 
 void NodeSketch::wire(const std::string& a, const std::string& b, int link, int count) {
   wires_.push_back({{a, b}, link, count});
-  ++links_[static_cast<std::size_t>(link)].uses;
+  ++nth(links_, link).uses;
 }
 
 void NodeSketch::wire_all_pairs(std::vector<std::string> ends, int link) {
   if (ends.size() < 2) return;
-  ++links_[static_cast<std::size_t>(link)].uses;
+  ++nth(links_, link).uses;
   wires_.push_back({std::move(ends), link, 1});
 }
 
 void NodeSketch::join_by_switch(int link) {
   network_link_ = link;
-  links_[static_cast<std::size_t>(link)].uses += kMaxDevices;  // the network's link keeps its plain name
+  nth(links_, link).uses += kMaxDevices;  // the network's link keeps its plain name
 }
 
 std::vector<std::string> NodeSketch::link_names() const {
@@ -162,7 +161,7 @@ base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
   for (const auto& w : wires_) {
     auto wire = base::Yaml::make_map();
     wire.set(w.ends.size() == 2 ? "between" : "all_pairs", list_of(w.ends));
-    put(wire, "link", names[static_cast<std::size_t>(w.link)]);
+    put(wire, "link", nth(names, w.link));
     if (w.count != 1) put(wire, "count", std::to_string(w.count));
     wires.items.push_back(std::move(wire));
   }
@@ -180,7 +179,7 @@ ImportedTopology NodeSketch::finish() && {
   if (network_link_ >= 0) {
     auto network = base::Yaml::make_map();
     put(network, "type", "switch");
-    put(network, "link", names[static_cast<std::size_t>(network_link_)]);
+    put(network, "link", nth(names, network_link_));
     cluster.set("network", std::move(network));
     notes_.emplace_back("How several such nodes are joined is not in the file: one switch that does not block is assumed.");
   } else {

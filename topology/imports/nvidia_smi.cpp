@@ -98,9 +98,8 @@ void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
   if (!d.switched(links_of_a_gpu(n))) {
     const int link = n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s));
     for (const auto a : d.gpus) {
-      for (const auto b : d.gpus) {
+      for (const auto b : d.gpus)
         if (a < b && n.m.at(a, b).nvlinks > 0) n.sketch.wire(n.names[a], n.names[b], link, n.m.at(a, b).nvlinks);
-      }
     }
     return;
   }
@@ -154,9 +153,8 @@ void wire_cpus(SmiNode& n, const SmiPlaces& places) {
   for (int c = 0; c < count; ++c) {
     const auto cpu = cpus.emplace_back(n.sketch.add_cpu());
     std::vector<std::size_t> here;
-    for (std::size_t i = 0; i < n.m.devices.size(); ++i) {
+    for (std::size_t i = 0; i < n.m.devices.size(); ++i)
       if (places.cpu[i] == c) here.push_back(i);
-    }
     wire_groups(n, here, places.pxb, cpu, [&](const std::vector<std::size_t>& group, const std::string& above) {
       wire_groups(n, group, places.pix, above, [&](const std::vector<std::size_t>& leaf, const std::string& to) { wire_all(n, leaf, to); });
     });

@@ -59,23 +59,23 @@ int level(SlurmNetwork& net, const SlurmSwitch& top, const std::map<std::string,
     const SlurmSwitch* at;
     std::size_t next = 0;
   };
-  std::vector<Step> way{{&top}};
-  std::set<const SlurmSwitch*> on_way{&top};
-  while (!way.empty()) {
-    auto& [at, next] = way.back();
+  std::vector<Step> path{{&top}};
+  std::set<const SlurmSwitch*> on_path{&top};
+  while (!path.empty()) {
+    auto& [at, next] = path.back();
     if (net.level_of.contains(at) || next == at->switches.size()) {
       if (!net.level_of.contains(at)) {
         int deepest = 0;
         for (const auto& child : at->switches) deepest = std::max(deepest, net.level_of.at(by_name.at(child)));
         net.level_of[at] = deepest + 1;
       }
-      on_way.erase(at);
-      way.pop_back();
+      on_path.erase(at);
+      path.pop_back();
       continue;
     }
     const auto* child = by_name.at(at->switches[next++]);
-    if (!on_way.insert(child).second) refuse(net.source.at(at->line), fmt::format("switch \"{}\" is below itself", child->name));
-    way.push_back({child});
+    if (!on_path.insert(child).second) refuse(net.source.at(at->line), fmt::format("switch \"{}\" is below itself", child->name));
+    path.push_back({child});
   }
   return net.level_of.at(&top);
 }
@@ -122,9 +122,8 @@ void note_what_is_lost(SlurmNetwork& net) {
     net.notes.push_back(fmt::format("{} switches have nothing above them; here one core joins all leaves.", net.roots));
   if (net.shared) net.notes.emplace_back("Switches with several above them: those above are one core here.");
   std::set<std::string> speeds;
-  for (const auto& s : entries(net)) {
+  for (const auto& s : entries(net))
     if (!s.link_speed.empty()) speeds.insert(s.link_speed);
-  }
   if (!speeds.empty())
     net.notes.push_back(
         fmt::format("LinkSpeed ({}) has no unit in Slurm and is left out: set the link's bandwidth.", fmt::join(speeds, ", ")));

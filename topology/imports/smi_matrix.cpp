@@ -182,9 +182,8 @@ class MatrixReader {
 }  // namespace
 
 std::string_view to_text(Distance d) {
-  for (const auto& [text, distance] : kDistances) {
+  for (const auto& [text, distance] : kDistances)
     if (distance == d) return text;
-  }
   return "NV#";
 }
 

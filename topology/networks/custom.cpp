@@ -10,15 +10,11 @@ class CustomSwitches final : public SwitchNetwork {
     for (int to = 0; to < graph_.switches(); ++to) distances_.push_back(graph_.distances_to(to));
   }
 
-  [[nodiscard]] int switch_of(int node, int nic) const override {
-    return network_.switch_of_nic[static_cast<std::size_t>(node)][static_cast<std::size_t>(nic)];
-  }
-  [[nodiscard]] std::string name_of(int network_switch) const override {
-    return network_.switches[static_cast<std::size_t>(network_switch)];
-  }
+  [[nodiscard]] int switch_of(int node, int nic) const override { return nth(nth(network_.switch_of_nic, node), nic); }
+  [[nodiscard]] std::string name_of(int network_switch) const override { return nth(network_.switches, network_switch); }
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int spread) const override {
-    return graph_.route(from, to, distances_[static_cast<std::size_t>(to)], spread);
+    return graph_.route(from, to, nth(distances_, to), spread);
   }
 
  private:

@@ -28,7 +28,7 @@ class FaultySwitches final : public SwitchNetwork {
   [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int spread) const override {
     const std::vector<int> route = network_->route(from, to, spread);
-    if (std::ranges::none_of(route, [&](int l) { return left_[static_cast<std::size_t>(l)] == 0; })) return route;
+    if (std::ranges::none_of(route, [&](int l) { return nth(left_, l) == 0; })) return route;
     return graph_.route(from, to, graph_.distances_to(to), 0);
   }
 
@@ -46,7 +46,7 @@ std::optional<std::pair<int, int>> unreached(const SwitchNetwork& network, const
   const SwitchGraph graph(std::max(switches_of(network.links()), *ends.rbegin() + 1), network.links(), left);
   const std::vector<int> distance = graph.distances_to(*ends.begin());
   for (const int end : ends)
-    if (distance[static_cast<std::size_t>(end)] == SwitchGraph::kUnreached) return std::pair(*ends.begin(), end);
+    if (nth(distance, end) == SwitchGraph::kUnreached) return std::pair(*ends.begin(), end);
   return std::nullopt;
 }
 

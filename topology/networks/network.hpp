@@ -1,12 +1,15 @@
 #pragma once
-// What a `network:` section says: how the switches between nodes are joined. Not the routes (switch_network.hpp).
+// The content of a `network:` section: how the switches between nodes are joined. Not the routes (switch_network.hpp).
 
 #include <string>
 #include <vector>
 
 #include "base/diagnostics.hpp"
+#include "base/ids.hpp"
 
 namespace topology {
+
+using base::nth;
 
 enum class NetworkKind { none, single_switch, fat_tree, rail, dragonfly, torus, custom };
 

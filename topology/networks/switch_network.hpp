@@ -2,7 +2,7 @@
 // The switches between nodes, the links between them and the routes through them. It knows nodes and NICs by number and links by index;
 // what a link carries is in multiples of its type's bandwidth.
 //
-// Links by kind (multiples of the bandwidth of `network.link` unless a type is named); each goes one way, and its twin back:
+// Links by kind (multiples of the bandwidth of `network.link` unless a type is named); each goes in one direction, and another one back:
 //   switch     none
 //   fat-tree   leaf -> core: NICs of the leaf / oversubscription; with pods leaf -> pod, and pod -> core: what its leaves send up /
 //              pod_oversubscription. None from a single leaf or pod

@@ -20,13 +20,12 @@ class TreeNetwork final : public SwitchNetwork {
     if (network.leaves_per_pod > 0) pods_ = (groups_ - 1) / network.leaves_per_pod + 1;
     std::vector<double> of_group(static_cast<std::size_t>(groups_), 0), of_pod(static_cast<std::size_t>(pods_), 0);
     for (int node = 0; node < nodes; ++node)
-      for (int nic = 0; nic < nics[static_cast<std::size_t>(node)]; ++nic) of_group[static_cast<std::size_t>(switch_of(node, nic))] += 1;
+      for (int nic = 0; nic < nth(nics, node); ++nic) nth(of_group, switch_of(node, nic)) += 1;
     for (double& up : of_group) up = up / network.oversubscription;
-    for (int g = 0; pods_ > 0 && g < groups_; ++g) of_pod[static_cast<std::size_t>(pod_of(g))] += of_group[static_cast<std::size_t>(g)];
+    for (int g = 0; pods_ > 0 && g < groups_; ++g) nth(of_pod, pod_of(g)) += nth(of_group, g);
     if (groups_ > 1)
-      for (int g = 0; g < groups_; ++g) join(g, pods_ > 0 ? groups_ + pod_of(g) : top(), of_group[static_cast<std::size_t>(g)]);
-    for (int p = 0; pods_ > 1 && p < pods_; ++p)
-      join(groups_ + p, top(), of_pod[static_cast<std::size_t>(p)] / network.pod_oversubscription);
+      for (int g = 0; g < groups_; ++g) join(g, pods_ > 0 ? groups_ + pod_of(g) : top(), nth(of_group, g));
+    for (int p = 0; pods_ > 1 && p < pods_; ++p) join(groups_ + p, top(), nth(of_pod, p) / network.pod_oversubscription);
   }
 
   [[nodiscard]] int switch_of(int node, int nic) const override {

@@ -1,6 +1,6 @@
 #pragma once
-// The properties of operators that proofs rest on, as data (axioms.yaml): name, statement, side conditions, source. validate.hpp holds
-// every one of them against an independent meaning of the operators.
+// The properties of operators that proofs are based on, as data (axioms.yaml): name, statement, side conditions, source. validate.hpp holds
+// every one of them against independent semantics of the operators.
 
 #include <cstddef>
 #include <string>

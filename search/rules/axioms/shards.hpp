@@ -1,5 +1,5 @@
 #pragma once
-// The contents of every shard of every tensor of a small graph, at one size: the meaning that axioms are held against. It shares nothing
+// The contents of every shard of every tensor of a small graph, at one size: the semantics that axioms are held against. It shares nothing
 // with the typing of rules (language/typing.hpp) and their whole values (semantics/values.hpp): operators are typed and numbered by
 // pcg/sharding, as in real graphs, and each works on the shards at its own points.
 
@@ -64,8 +64,7 @@ struct Task {
   std::vector<std::int64_t> sizes;       // of the shard to be made
   bool first_summand = true;             // of those that pass through
   int through = -1;                      // pcg::Sharding::through
-  // Of convolutions and pools, whose input has all rows and columns, and of batch norms, whose input has all samples, too: where the shard
-  // to be made begins in them.
+  // Where the shard to be made begins in its input: convolutions and pools read all rows and columns, batch norms all samples, too.
   std::int64_t sample = 0, row = 0, column = 0;
 };
 [[nodiscard]] Shard compute(const Task& t, Algebra& algebra);

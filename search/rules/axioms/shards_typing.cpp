@@ -112,7 +112,7 @@ struct Typed {
 };
 
 std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) {
-  if (n.kind == Kind::scale) {  // the scalar is at hand everywhere: linear in x
+  if (n.kind == Kind::scale) {  // the scalar is on every device: linear in x
     if (in.size() != 2 || !in[1].sizes.empty() || in[0].element != pcg::Element::real) return std::nullopt;
     return Typed{elementwise(in[0], 1, true), in[0]};
   }
@@ -137,7 +137,7 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   return t;
 }
 
-// Most parallel shapes that are tried fail here: it is asked before pcg::try_apply writes a refusal, whose text nobody reads.
+// Most parallel shapes that are tried fail here: it is asked before pcg::try_apply writes a refusal, whose text is not read.
 bool divides(const SmallNode& n, const ParallelShape& s) {
   const auto axis = static_cast<std::size_t>(n.axis);
   switch (n.kind) {

@@ -1,7 +1,8 @@
-// Axioms held against the independent meaning of shards.hpp at small sizes and layouts.
+// Axioms held against the independent semantics of shards.hpp at small sizes and layouts.
 //
 // Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
-// are added up: what may consume a tensor of several summands is linear (term.hpp), so it cannot tell how the sum is spread over them.
+// are added up: what may consume a tensor of several summands is linear (term.hpp), so its result does not depend on how the sum is spread
+// over them.
 
 #include "search/rules/axioms/validate.hpp"
 
@@ -26,7 +27,7 @@ using pcg::ParallelShape;
 constexpr int kMostShardsOfOne = 36;        // more would only repeat what fewer show
 constexpr std::size_t kContexts = 24;       // layouts drawn beside the plainest one of each size, at most
 constexpr std::size_t kAllSizes = 64;       // where there are more, evenly drawn ones, and those
-constexpr std::int64_t kMostElements = 24;  // of tensors of at most so many elements
+constexpr std::int64_t kMostElements = 24;  // of a tensor
 
 // The layouts that a tensor may have, the plainest first.
 std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool index) {
@@ -41,7 +42,7 @@ std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool 
   };
   for (std::size_t d = 0; d < sizes.size(); ++d)
     vary([&](ParallelShape& s, int v) { return s.dims[d].degree = v, sizes[d] % v == 0; }, {2, 3, 4, 6});
-  if (!sizes.empty()) {  // a scalar is at hand everywhere
+  if (!sizes.empty()) {  // a scalar is on every device
     if (!index) vary([](ParallelShape& s, int v) { return s.sum = v, true; }, {2, 3, 4, 6});
     vary([](ParallelShape& s, int v) { return s.copy = v, true; }, {2, 3});
   }
@@ -158,7 +159,7 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
 }
 
 constexpr std::int64_t kNoTable = std::numeric_limits<std::int64_t>::max();
-// Of the tables in which something is looked up.
+// The rows of the tables in which something is looked up.
 std::int64_t least_rows(const SmallTerm& t, std::span<const ParallelShape> variables) {
   const auto shapes = *shapes_of(t, variables);
   std::int64_t least = kNoTable;

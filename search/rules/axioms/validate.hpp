@@ -1,5 +1,5 @@
 #pragma once
-// Axioms held against the independent meaning of operators (shards.hpp), shard by shard, at small sizes, degrees and layouts.
+// Axioms held against the independent semantics of operators (shards.hpp), shard by shard, at small sizes, degrees and layouts.
 
 #include <limits>
 #include <string>
@@ -25,7 +25,7 @@ inline constexpr int kEverySize = std::numeric_limits<int>::max();
 // Tries every size of the dims from 1 to 4 (and 6 where two degrees or attention ask for it) and every value of d and e from 2 to 3 where
 // those are at most 64 together, else `most_shapes` evenly drawn ones. Each is tried with the plainest layout of the variables that types
 // both sides, and the first of them, at most 24, also with one drawn layout (dims and summands cut by up to 6, up to 3 copies). With
-// most_shapes < kDrawnSizes, so many shapes are drawn in any case.
+// most_shapes < kDrawnSizes, that number of shapes is drawn in any case.
 [[nodiscard]] Validation validate(const Axiom& a, int most_shapes);
 // The same for all instances of an entry, `most_shapes` for each; 0: a number that keeps an entry's cost within seconds.
 [[nodiscard]] Validation validate(const Axioms& axioms, const AxiomEntry& e, int most_shapes);

@@ -50,7 +50,7 @@ std::uint64_t hash_of(const Value& v) {
   return h.value();
 }
 
-// Of sorted ids.
+// The union of sorted ids.
 Operators joined(const Operators& a, const Operators& b) {
   Operators all;
   std::ranges::set_union(a, b, std::back_inserter(all));
@@ -173,7 +173,7 @@ struct GraphClass {
   Id entry = -1;        // the representative, where larger graphs are built from it
   Graph graph;          // the representative
   bool shared = false;  // two members or more
-  // Of a representative that is a part of something: the first other member, which is no such part. add(split0(x), split0(y)) is found
+  // Where the representative is a part of something: the first other member, which is no such part. add(split0(x), split0(y)) is found
   // after split0(add(x, y)), which stands for it; as one half of two it says something of its own.
   std::optional<Graph> unsplit;
 };

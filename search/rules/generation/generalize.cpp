@@ -9,7 +9,7 @@
 namespace rules {
 namespace {
 
-constexpr std::size_t kMostUses = 8;  // of one variable: 2^7 ways to tell them apart
+constexpr std::size_t kMostUses = 8;  // of one variable: 2^7 ways to distinguish them
 constexpr std::size_t kMostUnfoldedUses = 10;
 constexpr std::size_t kMostNodes = 60;
 
@@ -142,7 +142,7 @@ std::optional<Joint> free_sizes(const Joint& j) {
   return std::nullopt;
 }
 
-// Two size symbols that only ever occur as their sum become one: whatever it is the sum of, nothing tells.
+// Two size symbols that only ever occur as their sum become one, as nothing depends on what it is the sum of.
 std::optional<Joint> join_sizes(const Joint& j) {
   std::vector<std::string> sizes;  // letters of every size that the equation names
   const auto add = [&](const Numbers& n) { sizes.push_back(letters_of(n).value_or("")); };
@@ -238,7 +238,7 @@ bool shares_by_coincidence(const Joint& j) {
     for (std::size_t n = 0; n < tree.nodes.size(); ++n)
       if (tree.nodes[n].kind == Kind::variable && tree.nodes[n].variable == v) uses.push_back(n);
     if (uses.size() < 2) continue;
-    if (uses.size() > kMostUnfoldedUses) return true;  // so many uses of one variable in a few operators
+    if (uses.size() > kMostUnfoldedUses) return true;  // a variable used so often in a few operators
     std::vector<Variable> variables = j.variables;
     variables.push_back({fresh_name(variables, j.variables[v].name), j.variables[v].types});
     for (std::size_t chosen = 2; chosen < (std::size_t{1} << uses.size()); chosen += 2) {

@@ -74,7 +74,7 @@ std::vector<std::string> family_names() {
 Generated generate(const GenerateConfig& config) {
   Generated result;
   GenerateStatistics& s = result.statistics;
-  const auto tell = [&](const std::string& text) {
+  const auto report = [&](const std::string& text) {
     if (config.progress) config.progress(text);
   };
   const Clock::time_point start = Clock::now();
@@ -93,7 +93,7 @@ Generated generate(const GenerateConfig& config) {
     s.graphs += e.graphs;
     s.classes += e.classes;
     std::ranges::move(e.equations, std::back_inserter(found));
-    tell(fmt::format("{}: {} graphs, {} pairs", setting.family, s.graphs, found.size()));
+    report(fmt::format("{}: {} graphs, {} pairs", setting.family, s.graphs, found.size()));
   }
   s.pairs = static_cast<std::int64_t>(found.size());
   Pruned pruned = prune(found);
@@ -102,11 +102,11 @@ Generated generate(const GenerateConfig& config) {
   s.implied = pruned.implied;
   const std::vector<TypedEquation> equations = for_all_functions(pruned.equations);
   s.enumerate_s = seconds_since(start);
-  tell(fmt::format("{} pairs are new, {} with every function", pruned.equations.size(), equations.size()));
+  report(fmt::format("{} pairs are new, {} with every function", pruned.equations.size(), equations.size()));
 
   const Clock::time_point proving = Clock::now();
   const std::vector<Proof> proofs = prove_all(axioms(), {}, equations, config.processes, [&](std::size_t done) {
-    if (done % 500 == 0) tell(fmt::format("{} of {} proofs", done, equations.size()));
+    if (done % 500 == 0) report(fmt::format("{} of {} proofs", done, equations.size()));
   });
   s.prove_s = seconds_since(proving);
   s.refuted = pruned.refuted + std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);

@@ -54,7 +54,7 @@ std::string dims_text(const Numbers& n, Variables variables) {
   return text;
 }
 
-// What stands in the brackets; an optional function that is not there has none.
+// The text in the brackets; an optional function that is not there has none.
 std::string attributes(const Node& n, Variables variables) {
   switch (facts_of(n.kind).parameters) {
     case Parameters::none:

@@ -22,7 +22,7 @@ static_assert(static_cast<int>(pcg::Activation::gelu) == static_cast<int>(Functi
 
 std::int8_t dim_of(int axis, std::size_t rank) { return static_cast<std::int8_t>(pcg::resolve_axis(axis, rank)); }
 
-// What a rule may say of one node. Attributes that no kind of the rule language has leave it without a code.
+// The attributes of one node that a rule may name. Attributes that no kind of the rule language has leave it without a code.
 class Describe {
  public:
   Describe(const pcg::Pcg& graph, const pcg::PcgNode& node, NodeFacts& facts) : graph_(graph), node_(node), f_(facts) {}

@@ -71,7 +71,7 @@ class GraphIndex {
   explicit GraphIndex(const pcg::Pcg& graph) { index(graph); }
   void index(const pcg::Pcg& graph);  // of another graph, in the same memory
 
-  // Of the graph. Node numbers from here on are views of its concats.
+  // The number of nodes of the graph. Node numbers from here on are views of its concats.
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] std::uint32_t size_with_views() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] const NodeFacts& node(std::uint32_t n) const { return nodes_[n]; }

@@ -207,7 +207,7 @@ bool OccurrenceSearch::windows_agree(const State& s) const {
   return true;
 }
 
-// All alike; of several none drops anything out, as no rule tells whose mask is whose.
+// All alike; where there are several, none drops anything out, as no rule identifies their masks.
 bool OccurrenceSearch::attentions_agree(const State& s) const {
   const pcg::Attention* first = nullptr;
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
@@ -228,7 +228,7 @@ bool OccurrenceSearch::scalars_agree(const State& s) const {
   return true;
 }
 
-// Equal letters are equal sizes. Learns until nothing is open that can be learnt; what stays open is known to nobody, and is refused.
+// Equal letters are equal sizes. Learns until nothing is open that can be learnt; what stays open is not identifiable, and is refused.
 std::optional<LetterSizes> OccurrenceSearch::letter_sizes(const State& s) const {
   const bool grouped = is_grouped(s);
   if (grouped && !p_->any_heads) return std::nullopt;

@@ -82,7 +82,7 @@ struct Pattern {
 // Returns the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
 [[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);
 
-// What a layout operator's degree is where it is matched.
+// The degree of a layout operator where it is matched.
 struct DegreeEquation {
   Degree symbols;
   int value = 1;

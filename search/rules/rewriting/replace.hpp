@@ -40,7 +40,7 @@ struct Wiring {
 };
 
 // Returns the wiring, or why there is none: outputs would become each other, or a tensor that is read would go.
-// A node goes where nobody reads it any more: matched ones, and those that only they read and the target does without, but for sources.
+// A node goes where it is no longer read: matched ones, and those that only they read and the target does without, but for sources.
 // A concat whose only reader is a concat along the same axis becomes part of that, unless the two stood so before.
 // `parts`: nodes that regrouping has added, which did not stand in the graph before.
 [[nodiscard]] base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
@@ -58,7 +58,7 @@ struct Regrouped {
 [[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
 
 // Returns the graph in which `redirections` hold, or why there is none (apply.hpp). Of the match it asks the nodes alone, which go where
-// nobody reads them any more. `parts`: see wire().
+// they are no longer read. `parts`: see wire().
 [[nodiscard]] base::Attempt<Rewritten> replace(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                                const Target& target, const Redirections& redirections);
 

@@ -127,7 +127,7 @@ bool compute(Instantiation& t, Kind kind, pcg::Operator op, const Node& node) {
   return true;
 }
 
-// Halves of one split share a node; a half that nobody wants is not made.
+// Halves of one split share a node; a half that is not read is not made.
 bool add_split(Instantiation& t, std::size_t n) {
   const Node& node = t.term.nodes[n];
   const std::optional<std::size_t> other = other_half(t.term, n);

@@ -10,7 +10,7 @@ using pcg::NodeId;
 using pcg::TensorRef;
 using Consumers = std::vector<std::vector<NodeId>>;  // by node of the old graph
 
-// What the target reads of the old graph stays, and so does what takes the place of something.
+// The nodes of the old graph that the target reads, and those that take the place of something: they stay.
 std::vector<bool> needed_nodes(const pcg::Pcg& graph, const Target& target, const Redirections& redirections) {
   std::vector<bool> needed(graph.nodes().size());
   const auto need = [&](const Wire& w) {

@@ -27,11 +27,11 @@ const std::vector<std::string>& axiom_names() {
   return all;
 }
 
-// What a text may cost whoever reads it: far above what a generator writes, far below what exhausts memory or overflows a degree.
+// Limits of what reading a text may cost: far above what a generator writes, far below what exhausts memory or overflows a degree.
 constexpr std::size_t kMostText = 2000;      // characters of a term
 constexpr std::int64_t kMostFileNumber = 4;  // a size that is no letter; kernels have 3
 constexpr int kMostDegrees = 16;             // factors of all degrees of a side
-constexpr std::size_t kMostProblems = 100;   // nobody reads on after so many; each quotes its line
+constexpr std::size_t kMostProblems = 100;   // a reader needs no more; each quotes its line
 
 int degrees_in(const Term& t) {
   int factors = 0;
@@ -40,7 +40,7 @@ int degrees_in(const Term& t) {
   return factors;
 }
 
-// What can be read but neither written nor evaluated; empty: nothing.
+// Names what can be read but neither written nor evaluated; empty: nothing.
 std::string problem_of(const Variable& v) {
   for (std::size_t d = 0; d < v.types[0].rank; ++d) {
     const Numbers size = dim_size(v.types, d);
@@ -201,9 +201,7 @@ class RuleReader {
 // Another kind of file has a problem in every line; one is enough.
 void refuse_other_kinds(const Yaml& root) {
   if (root.find("generator") != nullptr || root.find("foreshard") != nullptr) return;
-  base::Diagnostics sink;
-  sink.add(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
-  sink.throw_if_any();
+  base::refuse(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
 }
 
 RuleFile rules_from(const Yaml& root) {

@@ -23,7 +23,7 @@ bool divides(const Numbers& a, const Numbers& b) {
   return true;
 }
 
-// Those that divide no other: who meets these meets them all.
+// The degrees that divide no other: a size that these divide is divided by all.
 std::vector<Numbers> largest(const std::set<Numbers>& degrees) {
   std::vector<Numbers> result;
   std::ranges::copy_if(degrees, std::back_inserter(result), [&](const Numbers& degree) {
@@ -167,7 +167,7 @@ Side source(const Conditions& to) { return {to.rule.source(), to.rule.source_typ
 
 Side target(const Conditions& to) { return {to.rule.target(), to.rule.target_types()}; }
 
-// Of the first tensor of this size.
+// Names the first tensor of this size.
 std::string inner_dim_text(const Conditions& to, const Numbers& size) {
   for (const Side& side : {source(to), target(to)})
     for (std::size_t n = 0; n < side.term.nodes.size(); ++n)
@@ -237,7 +237,7 @@ void windows(Conditions& to) {
     if (count > 1) say(to, "windows of {} are equal: rows, columns, stride and padding", plural);
 }
 
-// What is taken away must not be missed.
+// Operators that are taken away must have no other readers.
 void readers(Conditions& to) {
   const Term& t = to.rule.source();
   std::vector<std::string> inner;

@@ -234,7 +234,7 @@ Value attention(const Value& x) {
   return y;
 }
 
-// An index past the table's end reads some row that only the index and the table's size tell: a graph that asks for rows that another
+// An index past the table's end reads some row that only the index and the table's size determine: a graph that asks for rows that another
 // does not have differs from it.
 Value embedding(Kind kind, const Value& index, const Value& w) {
   const bool bag = kind == Kind::embedding_bag;

@@ -1,6 +1,6 @@
 #pragma once
 // The values that terms compute: whole tensors over the prime field of order 2^31 - 1, at small sizes. Layout operators leave values alone.
-// The arithmetic is that of pcg's evaluator (field_kernels.hpp); shards have a meaning of their own, which shares nothing with this one
+// The arithmetic is that of pcg's evaluator (field_kernels.hpp); shards have semantics of their own, which share nothing with these
 // (axioms/shards.hpp).
 
 #include <array>
