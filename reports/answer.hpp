@@ -29,7 +29,7 @@ struct TextStyle {
 
 // Returns "notes" and below it each note once, by kind, the most important first, with the plans that it is about unless it is about all;
 // lines are at most `width` characters. Few: at most kFewLines lines in all; the last one counts what is left out.
-// `most_lost`: of the candidates that lost a search, so many are named. Empty where there are no notes.
+// `most_lost`: the number of candidates that lost a search to be named. Empty where there are no notes.
 inline constexpr std::size_t kFewLines = 10;
 [[nodiscard]] std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most_lost, std::size_t width, NotesShown shown);
 

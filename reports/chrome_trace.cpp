@@ -36,14 +36,14 @@ std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
   return text;
 }
 
-// A simulated device, with those that it stands for.
+// A simulated device, with those that it represents.
 std::string device_text(const sim::SimulationResult& s, std::uint32_t device) {
   for (const auto& same : s.stands_for)
     if (same.front() == device && same.size() > 1) return fmt::format("GPU {}, as GPUs {} are", device, numbers_text(same));
   return fmt::format("GPU {}", device);
 }
 
-// What viewers filter and colour by.
+// The category that viewers filter and colour by.
 const char* category_of(const sim::Span& span) {
   if (span.stream == "compute") return "compute";
   if (span.stream == "host" || span.stream == "host update") return "host";

@@ -84,7 +84,7 @@ nlohmann::ordered_json exposed_json(const sim::Breakdown& b) {
   return j;
 }
 
-// Those that were simulated, each once.
+// The runs that were simulated, each once.
 std::vector<const Run*> runs_compared(const ScenarioResult& result) {
   std::vector<const Run*> runs;
   for (std::size_t i = 0; i < result.runs.size(); ++i)

@@ -9,8 +9,8 @@
 
 namespace reports {
 
-// What a run takes longer than the quickest plan that fits on the same variant, as a difference of breakdowns: each term may be below 0,
-// and they add up to `time`, which is below 0 only for a plan that does not fit.
+// The time by which a run is longer than the quickest plan that fits on the same variant, as a difference of breakdowns: each term may be
+// below 0, and they add up to `time`, which is below 0 only for a plan that does not fit.
 struct Behind {
   const scenarios::Run* quickest = nullptr;
   base::Seconds time;

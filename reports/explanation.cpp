@@ -154,7 +154,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is behind these is rarely worth a change; JSON has more.
+// The rest is rarely worth a change; JSON has more.
 constexpr std::size_t kMostShown = 8;
 // Shares of an interval are written to a thousandth of a percent: a hundred of them for each type of link are most of a result.
 constexpr double kSteps = 1e5;
@@ -167,7 +167,7 @@ std::string path_text(const sim::SimulationResult& s, std::size_t width) {
     title +=
         fmt::format(" (from {} micro-batches that were simulated: what repeats counts as often as it comes)", *s.simulated_micro_batches);
   Table table({{"  on the path"}, {"kind"}, {"link"}, {"time", Align::right}, {"share", Align::right}});
-  // What is together under "other" stands behind the longest, however long it is.
+  // The sum under "other" comes after the longest, however long it is.
   base::Seconds rest = s.iteration_time;
   std::size_t shown = 0;
   for (const sim::PathPart& p : s.critical_path) {

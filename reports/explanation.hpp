@@ -14,13 +14,13 @@ namespace reports {
 
 enum class Explained { no, yes };
 
-// Of a plan: its substitutions, where it has any, and what is otherwise than in data parallelism. Files of its model are named from
-// `directory`; a model whose files cannot be read any more is not compared, and the answer says so. `width`: of the screen.
+// Returns the text of a plan: its substitutions, where it has any, and what is otherwise than in data parallelism. Files of its model are
+// named from `directory`; a model whose files cannot be read any more is not compared, and the answer says so. `width`: of the screen.
 [[nodiscard]] std::string plan_explanation_text(const pcg::Plan& plan, const std::filesystem::path& directory, std::size_t width);
 // Adds `against_data_parallel`.
 void add_plan_explanation(nlohmann::ordered_json& j, const pcg::Plan& plan, const std::filesystem::path& directory);
 
-// Of every plan of a scenario that was made for its variant, with the runners-up of searches.
+// Returns the same of every plan of a scenario that was made for its variant, with the runners-up of searches.
 [[nodiscard]] std::string explanation_text(const scenarios::ScenarioResult& result, std::size_t width);
 
 // Add `rewrites` and `runners_up`, where there are any.

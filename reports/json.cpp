@@ -8,7 +8,7 @@
 #include "reports/comparison.hpp"
 #include "reports/explanation.hpp"
 #include "reports/json_numbers.hpp"
-#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/answer/result.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {

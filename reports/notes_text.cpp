@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reports/layout/table.hpp"
-#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kIndent = 2;
 struct NoteOfRuns {
   base::Note note;
   std::vector<const scenarios::Run*> runs;
-  bool others_alike = false;  // it stands for notes that differ from it in their figures alone
+  bool others_alike = false;  // it represents notes that differ from it in their figures alone
 };
 
 void add_run(NoteOfRuns& n, const scenarios::Run* run) {
@@ -67,7 +67,7 @@ std::vector<NoteOfRuns> like_ones_merged(std::vector<NoteOfRuns> notes) {
   return merged;
 }
 
-// What is the same for the same plan and for planning anew is said once.
+// Notes that the same plan and the re-planned one share appear once.
 std::string name_of(const scenarios::Run& r) { return r.is_of_base() ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
 
 // Whom a note is about. So many names leave room for the note; the JSON result names every run.

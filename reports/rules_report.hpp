@@ -29,7 +29,7 @@ namespace reports {
                                   const std::vector<std::string>& redundant);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::Rule>& rules);
-// Whether each axiom that a proof rests on stands there with its statement, or by its name alone.
+// Whether each axiom of a proof is shown with its statement, or by its name alone.
 enum class AxiomDetail { names, statements };
 [[nodiscard]] std::string to_text(const std::vector<rules::Rule>& rules, const rules::Axioms& axioms, AxiomDetail detail);
 

@@ -65,7 +65,7 @@ std::string described(const Run& r) {
   return r.has_own_framework && r.simulation ? fmt::format("{}, under {}", r.plan_summary, r.framework) : r.plan_summary;
 }
 
-// What the plan is; of a row without figures, why it has none.
+// The plan; of a row without figures, why it has none.
 std::string how(const Run& r, bool repeated) {
   if (!r.simulation && r.planning && !r.planning->termination.has_plan()) return search::to_text(r.planning->termination);
   if (!r.simulation)
@@ -90,7 +90,7 @@ bool rests_on_assumptions(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.kind == base::NoteKind::assumption; });
 }
 
-// What the columns of all rows are: which are there, and in what units.
+// The columns of all rows: which are shown, and in what units.
 struct Columns {
   TimeUnit unit;
   bool tokens = false;  // per second; else samples
@@ -276,7 +276,7 @@ std::string best_text(const Run& r, std::size_t width, Colour colour) {
   return out + paragraph("  sent", sent, width);
 }
 
-// Of the candidates that lost a search, so many are shown: more would hide the other notes. The JSON result has more.
+// The number of candidates that lost a search and are shown: more would hide the other notes. The JSON result has more.
 constexpr std::size_t kMostLost = 3;
 
 }  // namespace

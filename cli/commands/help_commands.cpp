@@ -36,7 +36,7 @@ std::vector<Command> all_commands(const CLI::App& app) {
   return all;
 }
 
-// Those with a long name. Positional arguments are not among them.
+// The options with a long name, without positional arguments.
 std::vector<const CLI::Option*> options_of(const Command& c) {
   return c.app->get_options([](const CLI::Option* o) { return !o->get_lnames().empty(); });
 }

@@ -132,7 +132,7 @@ int exit_code(const Results& results) {
   return has_answer(results) ? kAnswered : kNo;
 }
 
-// Of capacity alone there is nothing to write there.
+// A scenario of capacity alone has nothing to write there.
 void refuse_without_plans(const RunFlags& f, const std::vector<scenarios::Scenario>& asked) {
   if (std::ranges::any_of(asked, [](const auto& s) { return !s.plans.empty(); })) return;
   base::Diagnostics sink;
@@ -179,7 +179,7 @@ int answer(const RunFlags& f, const Launched& launch) {
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (!f.report.empty()) write_text(f.report, report(loaded, results));
   if (plan_files) plan_files->save(results);
-  // Launchers give ranks a terminal of their own, whatever stands behind it.
+  // Launchers give ranks a terminal of their own, whatever it leads to.
   const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
                                  f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-" || f.report == "-";  // standard output is for a program

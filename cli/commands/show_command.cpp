@@ -92,7 +92,7 @@ std::string show_rules(const ShowFlags& f) {
   return reports::to_text(rules, rules::axioms(), reports::AxiomDetail::names);
 }
 
-// What ships of a kind, where the argument is left out.
+// The list of a kind that ships, where the argument is left out.
 std::string show_shipped(const ShowFlags& f, std::vector<reports::Shipped> (*shipped)()) {
   if (f.yaml || f.dot) base::refuse("", "a list has no such form", "name one of what ships, or ask for --json");
   return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped(), wanted_width());

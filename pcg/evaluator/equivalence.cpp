@@ -23,7 +23,7 @@ namespace {
 // A plan runs every micro-batch alike: two of them show that it does.
 constexpr int kMicroBatches = 2;
 
-// A draw may give sizes that were there already: so many are tried for each that is wanted. Some plans have fewer.
+// A draw may give sizes that were there already: several are tried for each that is wanted. Some plans have fewer.
 constexpr int kDrawsPerSize = 8;
 
 // Inputs and weights by name, with what is fed.

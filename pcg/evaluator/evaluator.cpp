@@ -188,7 +188,7 @@ class Evaluation {
     return std::move(made_);
   }
 
-  // Of each result: its shards.
+  // The shards of each result.
   std::vector<Shards> run() {
     std::vector<Shards> results;
     std::map<TensorRef, std::size_t> wanted;

@@ -2,7 +2,9 @@
 // Runs graphs on small tensors over the prime field of order 2^31 - 1, exactly. Non-linear functions are fixed pseudo-random maps
 // of their arguments (and of the position, where the operator depends on it). Two graphs that agree on random inputs compute the same
 // thing, but for a coincidence whose probability is about the degree of their polynomials / 2^31 per comparison (Schwartz-Zippel). Graphs
-// that are equal only by a property of a non-linear function are held to differ. `foreshard check` rests on it.
+// that are equal only by a property of a non-linear function are held to differ. `foreshard check` is based on it.
+// Start here: check_equivalence() (equivalence.hpp) draws small sizes and compares what evaluate() gives for a plan and its model.
+// evaluator_operator.hpp runs one operator on one shard, field_kernels.hpp has the arithmetic.
 
 #include <cstdint>
 #include <string>

@@ -52,7 +52,7 @@ class Heads {
     const std::int64_t own = dims.query - dims.shared;
     return row_of(t_.inputs[1], lead, position) + group * (own + dims.value) + own;
   }
-  // What the head's weights depend on besides its scores: its sink.
+  // The weights of a head depend on its scores and on its sink.
   [[nodiscard]] Hash start(std::int64_t group, std::int64_t query) const {
     Hash all(kWeight);
     if (op_.sinks)

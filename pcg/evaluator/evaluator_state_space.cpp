@@ -58,7 +58,7 @@ class Group {
     }
     return result;
   }
-  // Of number c of the group's heads.
+  // For head c of the group.
   std::uint32_t scan(const Vector& mixed, std::int64_t c, std::uint32_t decay, std::uint32_t dt, std::uint32_t skip) {
     const std::uint32_t x = mixed[static_cast<std::size_t>(c)], taken = field::multiply(dt, x);
     std::uint32_t y = field::multiply(skip, x);

@@ -19,7 +19,7 @@ bool is(const Operator& op) {
   return std::holds_alternative<T>(op);
 }
 
-// Sources are nobody's result, even where no node reads them.
+// Sources are no results, even where no node reads them.
 bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
 
 std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRef> refs) {
@@ -213,7 +213,7 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
     begin_blocks_up_to(n.block + 1);
     Operator op = n.op;
     if (Input* in = std::get_if<Input>(&op); in && !in->shape.sizes.empty()) in->shape.sizes[0] = batch;
-    // What is repeated for each sample (a class token) is repeated as often as there are samples.
+    // A tensor that is repeated for each sample (a class token) is repeated as often as there are samples.
     if (Broadcast* b = std::get_if<Broadcast>(&op); b && b->axis == 0 && b->size == g.batch()) b->size = batch;
     if (Split* split = std::get_if<Split>(&op)) {
       const std::vector<std::int64_t>&before = g.shape(n.inputs[0]).sizes, &now = builder.shape(n.inputs[0]).sizes;

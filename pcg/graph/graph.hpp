@@ -1,6 +1,8 @@
 #pragma once
 // The computation graph: operators and the tensors between them, forward only. A value, immutable after building; nodes are in
 // topological order (an input's node comes first), so an index order is an execution order.
+// Start here: GraphBuilder makes a Graph; parallelize() (pcg.hpp) makes it a Pcg, the graph of shards that plans hold, and serial() leads
+// back. stored_weights.hpp is about weights that a rewrite joins or cuts.
 
 #include <memory>
 #include <span>
@@ -61,7 +63,7 @@ class Graph {
   [[nodiscard]] std::int64_t auxiliary_parameters() const;  // elements of the weights of auxiliary blocks
   [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/work.hpp) of the batch that the inputs hold
   [[nodiscard]] base::Flops masked_flops() const;           // the part of them that causal masks throw away
-  // Of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
+  // FLOPs of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
   [[nodiscard]] base::Flops iteration_flops() const;
   // The longest sequence that an embedding looks up; 0: samples are no sequences.
   [[nodiscard]] std::int64_t tokens_per_sample() const;
@@ -91,7 +93,7 @@ class GraphBuilder {
   // Throws: ShapeError when the operator refuses its inputs.
   GraphTensorRef add(const std::string& name, Operator op, std::vector<GraphTensorRef> activations,
                      std::vector<GraphTensorRef> weights = {});
-  // Weights that add() would create for nodes "NAME.." are from now on those of nodes "OF..", which stand already: layers that run again.
+  // Weights that add() would create for nodes "NAME.." are from now on those of nodes "OF..", which exist already: layers that run again.
   void share_weights(std::string name, std::string of);
   // Adds an operator of any number of outputs and returns them. `inputs` are all of its inputs, weights included.
   // Throws: ShapeError when the operator refuses its inputs.

@@ -139,7 +139,7 @@ Pcg PcgBuilder::build() && { return std::move(pcg_); }
 
 namespace {
 
-// What summands mean: their sum. The last addition has the node's name.
+// The value of summands is their sum. The last addition has the node's name.
 GraphTensorRef added(GraphBuilder& builder, const std::string& name, const std::vector<GraphTensorRef>& inputs) {
   if (inputs.size() == 1) return builder.add(name, Unary{.kind = Unary::Kind::identity}, inputs);
   GraphTensorRef sum = inputs[0];

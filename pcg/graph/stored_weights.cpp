@@ -19,7 +19,7 @@ WeightPart all_of(const std::string& name, const TensorShape& shape) {
   return {name, shape.sizes, Sizes(shape.sizes.size(), 0), shape.sizes};
 }
 
-// Of one weight.
+// The parts of one weight.
 bool overlap(const WeightPart& a, const WeightPart& b) {
   for (std::size_t d = 0; d < a.sizes.size(); ++d)
     if (a.begin[d] + a.sizes[d] <= b.begin[d] || b.begin[d] + b.sizes[d] <= a.begin[d]) return false;
@@ -90,7 +90,7 @@ class Views {
       std::vector<Weight> tensors;
       for (const GraphTensorRef t : node.inputs) tensors.push_back(view(t));
       if (std::ranges::any_of(tensors, [&](const Weight& t) { return t.parts.size() > 1 && t.along != along; })) return {};
-      // What is trained and what is not are stored apart.
+      // Trained and frozen weights are stored separately.
       if (std::ranges::any_of(tensors, [&](const Weight& t) { return t.frozen != tensors.front().frozen; })) return {};
       return {concat_of(tensors, node.outputs[0], along)};
     }

@@ -58,7 +58,7 @@ std::string name_of_config(const std::filesystem::path& path) {
   return stem == "config" && !folder.empty() && folder != "." && folder != ".." ? folder : stem;
 }
 
-// What the section says, before any override: numbers that overrides may change, or a graph.
+// The section's model, before any override: numbers that overrides may change, or a graph.
 using Found = std::variant<std::monostate, ModelConfig, GraphOf>;
 
 Found find_builtin(MapReader& r) {
@@ -213,7 +213,7 @@ Yaml onnx_section(const std::filesystem::path& file) {
   return section;
 }
 
-// What a config says is the longest sequence that a model can take, not the one that it is trained on.
+// A config gives the longest sequence that a model can take, not the one that it is trained on.
 std::string taken_length(HuggingFaceModel& model) {
   const bool sees_images = std::holds_alternative<VisionConfig>(model.config) || std::holds_alternative<ShiftedWindowConfig>(model.config);
   if (sees_images) return "";

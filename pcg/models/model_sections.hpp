@@ -29,7 +29,7 @@ struct HuggingFaceModel {
 [[nodiscard]] std::optional<TransformerConfig> read_transformer(const base::Yaml& section, const std::string& path,
                                                                 base::Diagnostics& sink);
 
-// sequence_length, attention and dropout, which may stand beside any model that is described by numbers.
+// sequence_length, attention and dropout, which any model that is described by numbers may have.
 void read_overrides(base::MapReader& reader, TransformerConfig& config);
 
 using GraphOf = std::function<Graph(std::int64_t batch)>;

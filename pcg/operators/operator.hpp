@@ -2,6 +2,8 @@
 // The operators of a computation graph, as values. An operator says what is computed, never where or how finely it is
 // split. Sizes that inputs already determine are not stored: weights' shapes follow from the operator and its
 // activations (weight_shapes), so a graph can be rebuilt at other sizes (pcg/resizing).
+// Start here: Operator is a variant of the structs below. operator_shapes.hpp infers shapes of outputs and weights, head_dims.hpp the heads
+// of attention and state space layers, operator_yaml.hpp reads and writes one, tensor.hpp has TensorShape and Precision.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +22,7 @@ struct Input {
   TensorShape shape;
   bool operator==(const Input&) const = default;
 };
-// What a rewritten graph stores of a weight of the model: the block of `sizes` at `begin` of the tensor of sizes `whole`.
+// The part of a model's weight that a rewritten graph stores: the block of `sizes` at `begin` of the tensor of sizes `whole`.
 struct WeightPart {
   std::string of;                                 // its name in the model
   std::vector<std::int64_t> whole, begin, sizes;  // one number per dim
@@ -106,13 +108,13 @@ struct Attention {
   bool qk_norm = false;        // RMS norms over the dims of each query and of each key, before rope; not latent
   bool repeated_keys = false;  // keys and values are copied for each head that shares them, and these copies are exchanged and kept
   bool sinks = false;          // a learned score per head, which takes its part of the softmax and has no value
-  std::int64_t window = 0;     // causal: a query sees so many keys, itself included; 0: all before it
+  std::int64_t window = 0;     // causal: the number of keys that a query sees, itself included; 0: all before it
   bool chunked = false;        // the window is a chunk of the sequence: a query sees the keys of its own chunk
   std::int64_t keys =
       0;  // 0 in every graph. Of one shard (pcg/work/work.hpp): the keys that its queries meet, gathered where it holds fewer
   bool operator==(const Attention&) const = default;
 };
-// What a Mamba-2 layer does between its two projections (Dao and Gu, arXiv 2405.21060, sections 6 and 7.1). A causal convolution over
+// The part of a Mamba-2 layer between its two projections (Dao and Gu, arXiv 2405.21060, sections 6 and 7.1). A causal convolution over
 // positions, of each channel by itself, and silu make x, B and C of each position; each head scans them with its state h [p, state],
 // h = exp(-a dt) h + dt x B^T, y = h C + d x, with dt = softplus(step + its bias); y times silu(gate) is RMS-normalised over its group.
 // Input: one tensor [.., s, groups (heads / groups (2 p + 1) + 2 state)], laid out by group: gates and x of its heads, B, C, and a step for
@@ -210,7 +212,7 @@ struct Summands {
 // (+ bias[experts, out]) -> [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
 // Routing limited to groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): a token has its experts in `groups_per_token` of `groups` equal
 // parts of them, which bounds how many hosts it travels to; values do not depend on it.
-// imbalance: no token is dropped, and the expert that gets most has so many times its even share; as all wait for it, all have as much.
+// imbalance: no token is dropped, and the expert that gets most has this many times its even share; as all wait for it, all have as much.
 struct MoeDispatch {
   int top_k = 2;
   double capacity_factor = 1;

@@ -183,7 +183,7 @@ bool has_heads(Checked& in, std::size_t i, std::int64_t parts) {
   return in.sizes(i).back() % parts == 0 ||
          in.refuse("input {} is {}, its last dim does not divide into {} heads", i, to_text(in.shape(i)), parts);
 }
-// What the operator says of itself.
+// Checks of the operator alone.
 bool is_sound(const Attention& o, Checked& in) {
   if (o.heads < 1 || o.kv_heads < 1 || o.heads % o.kv_heads != 0)
     return in.refuse("{} heads do not divide into {} groups of one key and value head", o.heads, o.kv_heads);

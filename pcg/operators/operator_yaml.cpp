@@ -402,7 +402,7 @@ Operator read_operator(MapReader& reader) {
   reader.require("op");
   const std::optional<std::size_t> index = reader.choice("op", operator_kind_names());
   if (!index) {
-    for (const Yaml::Entry& e : reader.node().entries) (void)reader.optional(e.key);  // nobody can say which keys it should have
+    for (const Yaml::Entry& e : reader.node().entries) (void)reader.optional(e.key);  // which keys it should have is not known
     return Unary{.kind = Unary::Kind::identity};
   }
   return read_alternative(*index, reader, Alternatives{});

@@ -49,8 +49,8 @@ OperandFormat operand_format(const TrainingConfig& training, bool copies_columns
   constexpr double kBlock = 1 + 4.0 / 128, kMx = 1 + 1.0 / 32, kFour = 0.5 + 1.0 / 16;
   switch (training.precision) {
     case Precision::fp8:
-      if (training.fp8_recipe == Fp8Recipe::blockwise) return {.rows = kBlock, .columns = kBlock};
-      return {.rows = 1, .columns = copies_columns ? 1.0 : 0.0, .amax = training.fp8_recipe == Fp8Recipe::current};
+      if (training.fp8_recipe == Fp8Scaling::blockwise) return {.rows = kBlock, .columns = kBlock};
+      return {.rows = 1, .columns = copies_columns ? 1.0 : 0.0, .amax = training.fp8_recipe == Fp8Scaling::current};
     case Precision::mxfp8: return {.rows = kMx, .columns = kMx, .swizzled = 2.0 / 32};
     case Precision::nvfp4: return {.rows = kFour, .columns = kFour, .amax = true, .swizzled = 2.0 / 16};
     default: break;
@@ -60,7 +60,7 @@ OperandFormat operand_format(const TrainingConfig& training, bool copies_columns
 
 OperandFormat weight_format(const TrainingConfig& training, bool copies_columns) {
   OperandFormat format = operand_format(training, copies_columns);
-  if (training.precision == Precision::fp8 && training.fp8_recipe == Fp8Recipe::blockwise)
+  if (training.precision == Precision::fp8 && training.fp8_recipe == Fp8Scaling::blockwise)
     format.rows = format.columns = 1 + 4.0 / (128 * 128);
   return format;
 }

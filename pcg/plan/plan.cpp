@@ -51,7 +51,7 @@ void check_memory(const Plan& plan, Problems& problems) {
   if (plan.recompute != Recompute::none && !plan.memory.recomputed.modules.empty())
     complain(problems, "recompute is {}: modules are recomputed where it is none", name_of(plan.recompute));
   if (const auto why = wrong_weights(plan.memory.weights, plan.training.precision)) complain(problems, "{}", *why);
-  if (plan.training.fp8_recipe != Fp8Recipe::delayed && plan.training.precision != Precision::fp8)
+  if (plan.training.fp8_recipe != Fp8Scaling::delayed && plan.training.precision != Precision::fp8)
     complain(problems, "fp8_recipe is {}, and the precision is {}", name_of(plan.training.fp8_recipe), to_text(plan.training.precision));
   if (plan.training.fp8_attention && !has_fp8_attention(plan.training.precision))
     complain(problems, "fp8_attention is of fp8 and mxfp8, and the precision is {}", to_text(plan.training.precision));
@@ -163,7 +163,7 @@ const std::vector<std::string>& names<Precision>() {
   return all;
 }
 template <>
-const std::vector<std::string>& names<Fp8Recipe>() {
+const std::vector<std::string>& names<Fp8Scaling>() {
   static const std::vector<std::string> all{"delayed", "current", "blockwise"};
   return all;
 }

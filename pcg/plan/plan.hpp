@@ -1,6 +1,9 @@
 #pragma once
 // A plan: how one training iteration runs. A PCG for one micro-batch, the devices of every operator, pipeline stages with their
 // schedule, and a memory policy. Every planner returns this value; the simulator needs nothing else from a planner.
+// Start here: Plan, whose parts are TrainingConfig, the PCG (pcg/graph/pcg.hpp), a MachineView per node (mapping.hpp) and the choices of
+// choices.hpp; violations() checks a plan. plan_text.hpp reads and writes its file, low_precision.hpp has the formats of operands,
+// recomputed_units.hpp the nodes that a backward pass computes again.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,11 +28,12 @@ enum class ScheduleKind { gpipe, one_f_one_b, interleaved, flexible, breadth_fir
 // gather: an all-gather before its kernels. ring: the block of each rank goes round, and is met while the next one comes in (Ring
 // Attention, Liu et al., arXiv 2310.01889); where attention has a window, keys are gathered all the same.
 enum class KeyExchange { gather, ring };
-// The library that brings tokens to their experts and back. nccl: an all-to-all of a copy for each expert. deepep, hybridep: a token
-// crosses the network once for each NVLink domain that it reaches, and goes on there once to each rank (DeepSeek's DeepEP, NVIDIA's
-// HybridEP). allgather: all ranks that share experts out gather all tokens of each other, take those of their experts, and reduce-scatter
-// what these make (Megatron-Core's default, megatron/core/transformer/moe/token_dispatcher.py).
-enum class Dispatch { nccl, deepep, hybridep, allgather };
+// How tokens come to their experts and back. all_to_all ("nccl" in files): a copy for each expert. forwarded ("deepep": DeepSeek's DeepEP):
+// a token crosses the network once for each NVLink domain that it reaches, and goes on there once to each rank. forwarded_sorted
+// ("hybridep": NVIDIA's HybridEP): likewise, and the exchange brings tokens into the order of their experts, for which ranks gather a map
+// of all routes first. all_gather ("allgather"): all ranks that share experts out gather all tokens of each other, take those of their
+// experts, and reduce-scatter what these make (Megatron-Core's default, megatron/core/transformer/moe/token_dispatcher.py).
+enum class Dispatch { all_to_all, forwarded, forwarded_sorted, all_gather };
 // How a tensor goes from one rank of the pipeline to another, forward and backward (cross-mesh resharding: Zheng et al., "Alpa", OSDI'22,
 // sections 6 and 8.5). local_all_gather: copies of one block that are wanted in a node share it out, each share comes over the network
 // once, and they gather it. send_recv: every device is sent all that it wants. signal: one byte for each of those messages, which says
@@ -43,7 +47,7 @@ enum class Framework { generic, megatron, megatron_core, deepspeed, pytorch };
 // How fp8 scales what it casts (Transformer Engine, docs/features/low_precision_training). delayed: one scale for a tensor, from the
 // largest values of the iterations before. current: one from its own largest value, which a pass finds first. blockwise: one for 128
 // numbers, or for 128 x 128 of a weight.
-enum class Fp8Recipe { delayed, current, blockwise };
+enum class Fp8Scaling { delayed, current, blockwise };
 
 // Layers that multiply in bf16 although others do in low precision: the first and the last ones (Megatron-LM's
 // --first-last-layers-bf16), and modules of multi-token prediction (Megatron-Core's keep_mtp_spec_in_bf16).
@@ -56,9 +60,9 @@ struct Bf16Layers {
 struct TrainingConfig {
   std::int64_t global_batch = 1;  // samples per iteration
   Precision precision = Precision::fp32;
-  Fp8Recipe fp8_recipe = Fp8Recipe::delayed;  // with fp8
-  bool fp8_attention = false;                 // fused attention multiplies in the precision, too; with fp8 and mxfp8
-  Bf16Layers bf16_layers;                     // with low precision
+  Fp8Scaling fp8_recipe = Fp8Scaling::delayed;  // with fp8
+  bool fp8_attention = false;                   // fused attention multiplies in the precision, too; with fp8 and mxfp8
+  Bf16Layers bf16_layers;                       // with low precision
   Optimizer optimizer = Optimizer::sgd;
   Framework framework = Framework::generic;
   bool fp32_gradients = false;   // accumulate gradients in fp32 although training in half precision (4 instead of 2 B/parameter)
@@ -80,7 +84,7 @@ struct Padding {
 struct Rewrite {
   std::string rule;
   std::string up_to;  // the operator of the model that ends the part which was rewritten
-  // What the whole part takes by the search's estimate of its operators alone, before the substitution and after it.
+  // The time of the whole part by the search's estimate of its operators alone, before the substitution and after it.
   base::Seconds before, after;
   bool operator==(const Rewrite&) const = default;
 };
@@ -95,18 +99,18 @@ struct Plan {
   std::vector<MachineView> mapping;  // one per node; unused (empty) for sources and parallel operators: data lie where they are used
   std::vector<int>
       stage;       // one per node: virtual stage 0 .. stages-1 (sources: that of their first consumer), never decreasing along an edge
-  int stages = 1;  // virtual stages; `chunks` of them on each rank of the pipeline (pcg/plan/ranks.hpp)
+  int stages = 1;  // virtual stages; `chunks` of them on each rank of the pipeline (rank_of)
   int chunks = 1;
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int micro_batches = 1;      // of an iteration; of each direction, for DualPipe
-  int micro_batch_group = 0;  // flexible: so many micro-batches in a row, or a few more, go through a chunk; else 0
+  int micro_batch_group = 0;  // flexible: this many micro-batches in a row, or a few more, go through a chunk; else 0
   bool lean_warm_up = false;  // interleaved, flexible: each rank warms up with ranks - rank - 1 passes less, and keeps as many less
   KeyExchange key_exchange = KeyExchange::gather;
   Recompute recompute = Recompute::none;
   int zero = 0;  // 0: none; 1: optimizer state; 2: and gradients; 3: and weights sharded over the copies of each weight
   MemoryPolicy memory;
   Overlap overlap;
-  Dispatch dispatch = Dispatch::nccl;
+  Dispatch dispatch = Dispatch::all_to_all;
   BetweenStages between_stages = BetweenStages::local_all_gather;
   bool cuda_graphs = false;       // hosts launch whole graphs of kernels and collectives, which takes them no time
   GraphedParts graphed;           // parts of each layer alone
@@ -128,7 +132,7 @@ template <class Enum>
 template <>
 const std::vector<std::string>& names<Precision>();
 template <>
-const std::vector<std::string>& names<Fp8Recipe>();
+const std::vector<std::string>& names<Fp8Scaling>();
 template <>
 const std::vector<std::string>& names<Optimizer>();
 template <>

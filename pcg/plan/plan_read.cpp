@@ -319,7 +319,7 @@ std::vector<Block> read_blocks(MapReader& r) {
   return blocks;
 }
 
-// Of the plan's blocks, of which there are `blocks`. `where_none`: what to write instead of an empty list.
+// Numbers of the plan's blocks, of which there are `blocks`. `where_none`: what to write instead of an empty list.
 std::vector<int> read_blocks(MapReader& r, const char* key, std::size_t blocks, const char* where_none) {
   std::vector<int> numbers;
   for (const std::int64_t b : integers(r, key, 0, std::max<std::int64_t>(static_cast<std::int64_t>(blocks) - 1, 0)))

@@ -227,7 +227,7 @@ base::Yaml plan_settings(const Plan& plan) {
   if (plan.cuda_graphs) p.set("cuda_graphs", scalar(true));
   if (plan.graphed != GraphedParts{}) p.set("graphed", graphed_of(plan.graphed));
   if (plan.overlap != Overlap{}) p.set("overlap", overlap_of(plan.overlap));
-  if (plan.dispatch != Dispatch::nccl) p.set("dispatch", scalar(name_of(plan.dispatch)));
+  if (plan.dispatch != Dispatch::all_to_all) p.set("dispatch", scalar(name_of(plan.dispatch)));
   if (plan.between_stages != BetweenStages::local_all_gather) p.set("between_stages", scalar(name_of(plan.between_stages)));
   return p;
 }

@@ -53,7 +53,7 @@ std::vector<RecomputedUnit> runs_of_modules(const Plan& plan, std::span<const st
   return units;
 }
 
-// What gradients read of a node: nothing, what came into it, or what it made itself (the statistics of norms among it).
+// Tensors of a node that gradients read: none, its inputs, or its own outputs (the statistics of norms among it).
 enum class Kept { nothing, inputs, own };
 Kept kept_of(const Plan& plan, std::uint32_t n) {
   const PcgNode& node = plan.pcg.nodes()[n];

@@ -1,5 +1,5 @@
 #pragma once
-// What of a stage is computed again in its backward pass, and what is computed again together.
+// The parts of a stage that are recomputed in its backward pass, and which are recomputed together.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace pcg {
 // Nodes that are computed again together, ascending.
 struct RecomputedUnit {
   std::vector<std::uint32_t> nodes;
-  // What it makes for others is kept: a whole block. Else it is dropped like what is inside, and the unit is computed again before the
+  // Outputs for other nodes are kept: a whole block. Else they are dropped like tensors inside, and the unit is computed again before the
   // first gradient that needs any of it (output-discarding checkpoints of Megatron-Core, which it uses for norms, activations and
   // up-projections; of other modules it keeps the output).
   bool keeps_outputs = false;

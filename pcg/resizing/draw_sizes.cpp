@@ -16,8 +16,8 @@
 #include "base/random.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "pcg/resizing/pieces.hpp"
 #include "pcg/resizing/rebuild.hpp"
+#include "pcg/resizing/segments.hpp"
 #include "pcg/resizing/size_repair.hpp"
 
 namespace pcg {
@@ -25,7 +25,7 @@ namespace {
 
 class ImageSizes {
  public:
-  // Of the graph's inputs of four dims. `pcg`: whose degrees must go into rows and columns, or nullptr.
+  // Rows and columns of the graph's inputs of four dims. `pcg`: its degrees must go into them; or nullptr.
   ImageSizes(const Graph& graph, const Pcg* pcg);
   [[nodiscard]] bool contains(std::int64_t size) const { return sizes_.contains(size); }
   // Returns a new size, never larger than the old one, which it is when nothing else may do. Where rows or columns are cut it
@@ -48,7 +48,7 @@ std::int64_t stride(const Operator& op) {
   return 1;
 }
 
-// Of the longest way through convolutions and pools.
+// The product of strides on the longest path through convolutions and pools.
 std::int64_t all_strides(const Graph& graph) {
   std::int64_t all = 1;
   std::vector<std::int64_t> before(graph.nodes().size(), 1);  // by node: the strides up to its outputs
@@ -62,7 +62,7 @@ std::int64_t all_strides(const Graph& graph) {
   return all;
 }
 
-// Of rows and columns.
+// The degrees of rows and columns.
 std::int64_t all_degrees(const Pcg& pcg) {
   std::int64_t all = 1;
   for (const PcgNode& n : pcg.nodes())
@@ -81,14 +81,14 @@ ImageSizes::ImageSizes(const Graph& graph, const Pcg* pcg) {
 std::int64_t ImageSizes::draw(std::int64_t size, bool last_resort, base::Random& random) const {
   if (last_resort) return size;
   if (step_ == 0) return std::min(kImages[random.below(kImages.size())], size);
-  const std::int64_t most = std::max<std::int64_t>(size - kImages[0], 0) / step_;  // so many steps less
+  const std::int64_t most = std::max<std::int64_t>(size - kImages[0], 0) / step_;  // steps less
   return size - step_ * (most - std::min<std::int64_t>(most, static_cast<std::int64_t>(random.below(2))));
 }
 
 constexpr std::int64_t kKept = 2;         // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
 constexpr int kMostRepairs = 256;         // of one draw
 constexpr int kMostRepairsOfOne = 8;      // size
-constexpr std::uint64_t kMostFactor = 3;  // a drawn size is among so many of the smallest lawful ones, and larger where those are taken
+constexpr std::uint64_t kMostFactor = 3;  // a drawn size is among this many of the smallest lawful ones, and larger where those are taken
 
 // One of the first lawful values that no other size has.
 std::int64_t draw_size(std::int64_t size, const SizeLaws& laws, const std::set<std::int64_t>& taken, base::Random& random) {
@@ -184,7 +184,7 @@ class Search {
   }
   // Weights of the second graph are those of the first.
   [[nodiscard]] Together form(std::size_t g) const {
-    return {.graph = graphs_[g], .pieces = pieces_, .number = g, .weights = g == 0 ? nullptr : &weights_};
+    return {.graph = graphs_[g], .segments = pieces_, .number = g, .weights = g == 0 ? nullptr : &weights_};
   }
 
   Drawing draw(bool last_resort) {
@@ -215,8 +215,8 @@ class Search {
       Rebuild how = by(drawing.map, form(g));
       how.check = [&](GraphNodeId n, const Operator& op, auto before, auto after) {
         const GraphNode& node = graphs_[g].node(n);
-        const auto pieces = [&](std::size_t i, std::size_t d) { return pieces_.of(g, node.inputs[i], d); };
-        repair = repair_sizes(node.op, op, before, after, drawing.map, drawing.laws, pieces);
+        const auto segments = [&](std::size_t i, std::size_t d) { return pieces_.of(g, node.inputs[i], d); };
+        repair = repair_sizes(node.op, op, before, after, drawing.map, drawing.laws, segments);
         return !repair;
       };
       base::Attempt<Graph> small = rebuild(graphs_[g], how);
@@ -237,7 +237,7 @@ class Search {
 
   const Pcg* pcg_;
   std::vector<Graph> graphs_;
-  Pieces pieces_;
+  Segments pieces_;
   base::Random random_;
   ImageSizes images_;
   std::set<std::int64_t> sizes_;

@@ -9,7 +9,7 @@
 namespace pcg {
 
 struct SmallForms {
-  SizeMap sizes;  // of pieces of dims (pcg/resizing/pieces.hpp), and of counts such as heads
+  SizeMap sizes;  // of segments of dims (pcg/resizing/segments.hpp), and of counts such as heads
   Graph graph;
   std::optional<Pcg> pcg;
 };
@@ -18,11 +18,12 @@ struct SmallForms {
 // lawful; or why the last of `attempts` draws did not fit, which names the node. The PCG may be of another graph (rewritten by
 // substitutions) that reads the same inputs and weights, by name: those get the same shapes.
 //
-// Method: dims are cut in pieces, graph and PCG together, so that each size is a sum of pieces. Each size of a piece, and each count, is a
-// variable; all pieces of one size stay of one size, so that residuals and ties survive. Variables are drawn at random among the small
-// multiples of the degrees that dims with such pieces are cut in. Sums need no equations then; what is no sum (products of reshapes, heads
-// that divide a width, groups that divide channels, rows behind a stride) is repaired one variable at a time (size_repair.hpp), and a draw
-// that no repair makes fit is given up for another. Weights follow from their readers in the graph, and from the graph in the PCG.
+// Method: dims are cut in segments, graph and PCG together, so that each size is a sum of segments. Each size of a segment, and each count,
+// is a variable; all segments of one size stay of one size, so that residuals and ties survive. Variables are drawn at random among the
+// small multiples of the degrees that dims with such segments are cut in. Sums need no equations then; what is no sum (products of
+// reshapes, heads that divide a width, groups that divide channels, rows behind a stride) is repaired one variable at a time
+// (size_repair.hpp), and a draw that no repair makes fit is given up for another. Weights follow from their readers in the graph, and from
+// the graph in the PCG.
 //
 // Requires: graph and PCG hold the same batch. Keeps: variables above 2 that differ are different afterwards; those up to 2 stay.
 [[nodiscard]] base::Attempt<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);

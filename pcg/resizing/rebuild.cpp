@@ -100,7 +100,7 @@ std::int64_t look_up(const SizeMap& map, std::int64_t size) {
   return it == map.end() ? size : it->second;
 }
 
-// A place inside a piece that has a size of its own is there; others keep their place in proportion.
+// A place inside a segment that has a size of its own is there; others keep their place in proportion.
 std::int64_t inside(const SizeMap& map, std::int64_t at, std::int64_t old, std::int64_t now) {
   const auto it = map.find(at);
   return it != map.end() ? it->second : at * now / old;
@@ -126,7 +126,7 @@ class ByPiece : public NewSizes {
   std::int64_t input(std::size_t input, std::size_t dim, std::int64_t) override { return sum(one_.graph.node(node_).inputs[input], dim); }
   std::int64_t offset(std::size_t dim, std::int64_t at, std::int64_t, std::int64_t) override {
     std::int64_t begin = 0, result = 0;
-    for (std::int64_t size : one_.pieces.of(one_.number, one_.graph.node(node_).inputs[0], dim)) {
+    for (std::int64_t size : one_.segments.of(one_.number, one_.graph.node(node_).inputs[0], dim)) {
       if (begin == at) break;
       const std::int64_t now = look_up(map_, size);
       result += begin + size <= at ? now : inside(map_, at - begin, size, now);  // inside: where a dim is not cut further
@@ -139,7 +139,7 @@ class ByPiece : public NewSizes {
  private:
   [[nodiscard]] std::int64_t sum(GraphTensorRef t, std::size_t dim) const {
     std::int64_t result = 0;
-    for (std::int64_t size : one_.pieces.of(one_.number, t, dim)) result += look_up(map_, size);
+    for (std::int64_t size : one_.segments.of(one_.number, t, dim)) result += look_up(map_, size);
     return result;
   }
 
@@ -164,14 +164,14 @@ class Asked : public NewSizes {
   }
   std::int64_t offset(std::size_t dim, std::int64_t at, std::int64_t, std::int64_t) override {
     std::int64_t begin = 0;
-    for (std::int64_t size : one_.pieces.of(one_.number, one_.graph.node(node_).inputs[0], dim))
+    for (std::int64_t size : one_.segments.of(one_.number, one_.graph.node(node_).inputs[0], dim))
       if ((begin += size) <= at) sizes_.insert(size);
     return at;
   }
 
  private:
   std::int64_t add(GraphTensorRef t, std::size_t dim, std::int64_t old) {
-    for (std::int64_t size : one_.pieces.of(one_.number, t, dim)) sizes_.insert(size);
+    for (std::int64_t size : one_.segments.of(one_.number, t, dim)) sizes_.insert(size);
     return old;
   }
 

@@ -25,7 +25,7 @@ SizeMap sizes_of(std::span<const Padding> padding, Padded of) {
   return map;
 }
 
-// Gives a sample so many places at each expert: by a factor from the middle between one place less and as many, so that rounding does no
+// Gives a sample this capacity at each expert: by a factor from the middle between one place less and as many, so that rounding does no
 // harm.
 template <class Routing>
 void give_places(Routing& o, std::int64_t places, const TensorShape& gates) {

@@ -1,6 +1,8 @@
 #pragma once
 // The same graph at other sizes. Free sizes (inputs' dims and the sizes that operators carry: out, heads, vocabulary, ...) are replaced
 // value by value: equal sizes stay equal, so residuals and ties survive; weights follow from weight_shapes(). Degrees of a PCG are kept.
+// Start here: resize() and padded(); draw_sizes() (draw_sizes.hpp) finds random small sizes, by segments of dims (segments.hpp), laws and
+// repairs (size_repair.hpp); rebuild.hpp makes each operator anew.
 
 #include <cstdint>
 #include <map>

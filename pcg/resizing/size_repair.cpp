@@ -26,22 +26,22 @@ struct Situation {
   Shapes before, after;
   const SizeMap& map;
   const SizeLaws& laws;
-  const InputPieces& pieces;
+  const InputSegments& segments;
 
   [[nodiscard]] std::int64_t degree(std::int64_t old_size) const {
     const auto it = laws.find(old_size);
     return it == laws.end() ? 1 : it->second.modulus;
   }
-  [[nodiscard]] Sizes last(std::size_t i) const { return pieces(i, before[i].sizes.size() - 1); }
+  [[nodiscard]] Sizes last(std::size_t i) const { return segments(i, before[i].sizes.size() - 1); }
   [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
   [[nodiscard]] std::int64_t mapped(std::int64_t size) const {
     const auto it = map.find(size);
     return it == map.end() ? size : it->second;
   }
-  // A size that follows the map becomes another: its last piece that can make up the difference changes.
+  // A size that follows the map becomes another: its last segment that can make up the difference changes.
   [[nodiscard]] Repair become(const Sizes& run, std::int64_t wanted) const {
     std::int64_t now = 0;
-    for (std::int64_t piece : run) now += mapped(piece);
+    for (std::int64_t segment : run) now += mapped(segment);
     for (std::size_t p = run.size(); p-- > 0;) {
       const auto count = static_cast<std::int64_t>(std::ranges::count(run, run[p]));
       const std::int64_t size = mapped(run[p]) + (wanted - now) / count;
@@ -52,9 +52,9 @@ struct Situation {
   // Two sizes of a dim of input i must agree: the one that follows the map follows the other.
   [[nodiscard]] Repair agree(std::size_t i, std::size_t d, std::int64_t a, std::int64_t b) const {
     if (a == b) return std::nullopt;
-    const Sizes run = pieces(i, d);
+    const Sizes run = segments(i, d);
     std::int64_t now = 0;
-    for (std::int64_t piece : run) now += mapped(piece);
+    for (std::int64_t segment : run) now += mapped(segment);
     return become(run, a == now ? b : a);
   }
   // Holds dims `from` .. `to` - 1 of inputs i and j against each other, where they had equal sizes.
@@ -69,11 +69,11 @@ struct Situation {
     if (after[1].sizes.empty()) return std::nullopt;
     return agree(0, of_input, after[0].sizes[of_input], after[1].sizes[of_weight]);
   }
-  // A size that must be a multiple: all of its pieces are.
+  // A size that must be a multiple: all of its segments are.
   [[nodiscard]] Repair divide(const Sizes& run, std::int64_t size, std::int64_t divisor) const {
     if (divisor < 1 || size % divisor == 0) return std::nullopt;
-    for (std::int64_t piece : run)
-      if (is_free(piece) && mapped(piece) % divisor != 0) return SizeRepair{piece, 0, divisor};
+    for (std::int64_t segment : run)
+      if (is_free(segment) && mapped(segment) % divisor != 0) return SizeRepair{segment, 0, divisor};
     return std::nullopt;
   }
 };
@@ -125,8 +125,8 @@ Repair repair(const Conv2d& o, const Situation& s) {
   const Conv2d& now = std::get<Conv2d>(s.changed);
   if (o.groups == 1)
     if (auto r = s.agree_product(1, 1)) return r;
-  if (auto r = s.divide(s.pieces(0, 1), s.after[0].sizes[1], now.groups)) return r;
-  return s.divide(s.pieces(1, 0), now.out, now.groups);
+  if (auto r = s.divide(s.segments(0, 1), s.after[0].sizes[1], now.groups)) return r;
+  return s.divide(s.segments(1, 0), now.out, now.groups);
 }
 
 // Keys are as wide as queries by head, values of any width that divides by heads; those that were as wide as keys stay so.
@@ -139,7 +139,7 @@ Repair separate_widths(const Situation& s, std::int64_t heads, std::int64_t kv) 
   return s.divide(s.last(2), s.after[2].sizes.back(), kv);
 }
 
-// Of each head a query is wider than what keys share, and the rest of a key leaves room for a value.
+// In each head a query is wider than what keys share, and the rest of a key leaves room for a value.
 Repair latent_widths(const Attention&, const Situation& s, std::int64_t heads, std::int64_t kv) {
   const std::int64_t shared = s.after[2].sizes.back(), query = s.after[0].sizes.back() / heads;
   const std::int64_t old_query = s.before[0].sizes.back(), old_both = s.before[1].sizes.back();
@@ -179,7 +179,7 @@ Repair repair(const Split& o, const Situation& s) {
   const std::int64_t have = s.after[0].sizes[axis];
   if (sum == have) return std::nullopt;
   // Without cuts the whole follows the map; else it follows from something else, and a part makes up for it.
-  const Sizes whole = s.pieces(0, axis);
+  const Sizes whole = s.segments(0, axis);
   if (whole.size() == 1 && s.is_free(whole[0]) && have == s.mapped(whole[0])) return SizeRepair{whole[0], sum};
   return s.become(whole.size() == 1 ? o.sizes : whole, have);
 }
@@ -194,11 +194,11 @@ Repair repair(const Reshape& o, const Situation& s) {
       if (o.sizes[d] >= 0) known *= o.sizes[d] == 0 ? s.after[0].sizes[d] : now[d];
     for (std::int64_t size : o.sizes)
       if (size > 1 && s.is_free(size)) open = size;
-    // What is left must be whole: the last free size of the input grows until it is.
+    // The rest must be whole: the last free size of the input grows until it is.
     if (known > 0 && product(s.after[0].sizes) % known == 0) return std::nullopt;
     for (std::size_t d = s.before[0].sizes.size(); d-- > 0;)
       if (s.is_free(s.before[0].sizes[d]) && open > 0 && s.before[0].sizes[d] % open == 0 && s.after[0].sizes[d] % s.mapped(open) != 0)
-        return s.divide(s.pieces(0, d), s.after[0].sizes[d], s.mapped(open));
+        return s.divide(s.segments(0, d), s.after[0].sizes[d], s.mapped(open));
     return std::nullopt;
   }
   const Sizes& x = s.before[0].sizes;
@@ -232,7 +232,7 @@ Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts,
   if (experts >= top_k || !s.is_free(old_experts)) return std::nullopt;
   return SizeRepair{old_experts, top_k * experts};
 }
-// The places of a sample at each expert follow from its tokens: where ranks share the places, there must be so many tokens that the
+// The places of a sample at each expert follow from its tokens: where ranks share the places, there must be enough tokens that the
 // shares are equal.
 Repair divisible_places(const MoeDispatch& o, const Situation& s) {
   const auto places = [&](std::int64_t tokens, std::int64_t experts) {
@@ -260,8 +260,8 @@ Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o
 
 std::optional<SizeRepair> repair_sizes(const Operator& op, const Operator& changed, std::span<const TensorShape> before,
                                        std::span<const TensorShape> after, const SizeMap& map, const SizeLaws& laws,
-                                       const InputPieces& pieces) {
-  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, pieces}); }, op);
+                                       const InputSegments& segments) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, segments}); }, op);
 }
 
 namespace {
@@ -287,7 +287,7 @@ class Reading {
       for (std::size_t o = 0; o < node.outputs.size(); ++o)
         for (std::size_t d = 0; d < node.outputs[o].dims.size(); ++d)
           if (const int degree = node.outputs[o].dims[d].degree; degree > 1)
-            for (std::int64_t piece : one_.pieces.of(one_.number, serial.back()[o], d)) need(piece, degree);
+            for (std::int64_t segment : one_.segments.of(one_.number, serial.back()[o], d)) need(segment, degree);
     }
     return std::move(result_);
   }

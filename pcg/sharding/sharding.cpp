@@ -10,7 +10,7 @@
 namespace pcg {
 namespace {
 
-// What an axis of the task space that does not index a tensor makes of it: shards to be added, or equal shards.
+// An axis of the task space that does not index a tensor gives it: shards to be added, or equal shards.
 enum class Role { sum, copy };
 
 // The four layouts that an operator sees: its inputs and outputs, and their gradients.
@@ -41,7 +41,7 @@ struct SumAxis {
   Role role = Role::sum;
 };
 SumAxis whole_axis(const Sharding& s, const Layout& layout) { return {0, s.sums, layout.sums}; }
-// Of Summands each input has a range of the axis; beside the one input that has partial sums the others have copies for them.
+// Each input of Summands has a range of the axis; beside the one input that has partial sums the others have copies for them.
 SumAxis input_axis(const IterationSpace& space, const Sharding& s, std::size_t i, const Layout& layout, bool gradient) {
   SumAxis axis = whole_axis(s, layout);
   if (!space.parts.empty()) {
@@ -254,7 +254,7 @@ std::optional<Sharding> infer_sharding(const IterationSpace& space, std::span<co
   if (!degrees || !find_sums(space, inputs, s)) return std::nullopt;
   s.degrees = *degrees;
 
-  // What copies of the first input the loops that it lacks do not explain; the shapes then tell whether the others agree.
+  // Copies of the first input that the loops which it lacks do not explain; the shapes then show whether the others agree.
   std::vector<TensorShape> wholes;
   for (const ParallelShape& p : inputs) wholes.push_back(p.whole());
   const int explained = input_shape(space, s, 0, wholes[0]).copy;

@@ -1,5 +1,7 @@
 #pragma once
 // How one operator is cut, what parallel shapes its tensors then have, and which shard each point of its task space reads or writes.
+// Start here: iteration_space.hpp gives an operator its loops; a Sharding cuts them; input_shape() and output_shape() are ParallelShapes
+// (parallel_shape.hpp), between which parallel operators lead; internal_collectives.hpp has the collectives within one operator.
 
 #include <cstddef>
 #include <optional>

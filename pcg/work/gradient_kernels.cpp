@@ -241,7 +241,7 @@ Kernels weight_gradient(const Attention& o, const Shard& p) {
   Kernels result;
   for (const double elements : normalised_elements(o, s))
     result.push_back(simple(KernelKind::norm, "attention.gain_gradient", 4 * elements, 2 * p.bytes_of_reals(elements)));
-  // Of a sink it is a sum over the queries of the output times its gradient, which are read for it.
+  // A sink's gradient is a sum over the queries of the output times its gradient, which are read for it.
   if (o.sinks)
     result.push_back(
         simple(KernelKind::reduction, "attention.sink_gradient", 2 * s.output_elements, 2 * p.bytes_of_reals(s.output_elements)));

@@ -28,7 +28,7 @@ enum class KernelKind {
   scan_gradient
 };
 [[nodiscard]] std::string_view to_text(KernelKind k);
-// Fused attention of either pass. What is measured of the forward pass stands for the backward pass where nothing is.
+// Fused attention of either pass. Measurements of the forward pass serve the backward pass where it has none.
 [[nodiscard]] constexpr bool is_attention(KernelKind k) { return k == KernelKind::attention || k == KernelKind::attention_gradient; }
 
 struct Kernel {
@@ -39,9 +39,9 @@ struct Kernel {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;  // of a matmul, or of the matmul that a convolution or attention amounts to; else 1, 0, 0, 0
   bool tensor_cores = false;                    // it multiplies on tensor cores where the precision has them
   bool low_attention = false;                   // of attention: it multiplies in low precision, where linear layers do
-  std::int64_t serial_launches = 1;             // so many equal kernels, one after another, whose work is all that stands here
+  std::int64_t serial_launches = 1;             // the number of equal kernels, one after another, whose work together this is
   bool split_accumulation = false;  // of a product in low precision: its partial sums are added up in fp32, beside the tensor cores
-  base::Bytes added;                // besides `bytes`: what a product that adds to a buffer reads and writes there
+  base::Bytes added;                // in addition to `bytes`: reads and writes of the buffer that a product adds to
   bool operator==(const Kernel&) const = default;
 };
 

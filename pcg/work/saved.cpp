@@ -1,4 +1,4 @@
-// What the backward pass of each operator reads.
+// The tensors that the backward pass of each operator reads.
 #include <algorithm>
 
 #include "pcg/operators/head_dims.hpp"
@@ -14,7 +14,7 @@ namespace {
 template <class Other>
 void save(const Other&, const Shard&, Saved&) {}
 
-// relu, tanh and sigmoid have their derivative from the output; gelu needs what came in, which nobody else holds when it is fused.
+// relu, tanh and sigmoid have their derivative from the output; gelu needs its input, which no other operator saves when it is fused.
 void save_activation(Activation a, const Shard& p, Saved& s) {
   if (a == Activation::gelu) s.own += p.bytes_out();
   else if (a != Activation::none) s.outputs[0] = true;
@@ -43,7 +43,7 @@ void save(const Attention& o, const Shard& p, Saved& s) {
   if (o.latent) s.inputs[1] = s.inputs[2] = false;
   if (o.latent) s.own += s.own_joined = bytes_joined(p, sizes);
   if (const double copies = copies_of_keys(o); copies > 1) s.own += (copies - 1) * bytes_joined(p, sizes);
-  // What is normalised is kept for the products, what came in for the norms.
+  // The normalised tensors are saved for the products, the inputs for the norms.
   for (const double elements : normalised_elements(o, sizes)) s.own += p.bytes_of_reals(elements);
   if (o.flash) {
     s.outputs[0] = true;
@@ -86,7 +86,7 @@ void save(const CrossEntropy&, const Shard& p, Saved& s) {
 }
 void save(const SquaredError&, const Shard&, Saved& s) { s.inputs = {true, true}; }
 void save(const MoeDispatch&, const Shard&, Saved& s) { s.inputs[1] = true; }  // who went where follows from the gates
-// Gates weigh what goes into the last product of an expert, which is kept for that product, so that what comes out is kept for nobody
+// Gates weigh the input of an expert's last product, which is saved for that product, so that its output need not be saved
 // (Megatron-Core's activation with probabilities; DeepSeek-V3 does the same).
 void save(const MoeCombine&, const Shard&, Saved& s) { s.inputs[1] = true; }
 

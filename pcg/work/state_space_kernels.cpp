@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kFp32 = 4;  // bytes: steps, decays, scores, and states before they are passed on
 
-// What the kernels read and write, in bytes, and multiply, in FLOPs.
+// Bytes that the kernels read and write, and FLOPs.
 struct ScanWork {
   double heads = 0, convolved = 0, shared_states = 0;  // elements of steps; of x, B and C together; of B
   base::Bytes x, b, scores, states;                    // of the activations' width: of all heads, of all groups; fp32: scores, states

@@ -102,7 +102,7 @@ std::vector<double> normalised_elements(const Attention& o, const AttentionSizes
   return {s.query_elements, s.key_elements * s.own_keys};
 }
 
-// Of latent attention the shared dims of each query, and of each key once.
+// Latent attention: the shared dims of each query, and of each key once.
 double rotated_elements(const Attention& o, const AttentionSizes& s) {
   if (!o.latent) return s.query_elements + s.key_elements;
   const double share = static_cast<double>(s.dims.shared) / static_cast<double>(s.dims.query);

@@ -1,5 +1,5 @@
 #pragma once
-// What forward and gradient kernels share: counting, and the sizes of products and attentions. Private to pcg/work.
+// Shared by forward and gradient kernels: counting, and the sizes of products and attentions. Private to pcg/work.
 
 #include <span>
 #include <string_view>
@@ -54,7 +54,7 @@ struct AttentionSizes {
   double met = 0;              // share of `reach` that the mean query meets: causal attention skips what it masks
 };
 [[nodiscard]] AttentionSizes sizes_of(const Attention& o, const Shard& p);
-// Of q, k and v as the shard meets them, and of sinks and the table of position biases.
+// Bytes of q, k and v as the shard meets them, and of sinks and the table of position biases.
 [[nodiscard]] base::Bytes bytes_met(const Attention& o, const Shard& p);
 
 // The kernel that computes `dims` numbers' worth of products for each score that is met: q.k is dims.query, scores.v is dims.value.
@@ -65,7 +65,7 @@ struct AttentionSizes {
 [[nodiscard]] double rotated_elements(const Attention& o, const AttentionSizes& s);
 // How many copies there are of each key and value: as many as heads share them where they are repeated, else 1.
 [[nodiscard]] double copies_of_keys(const Attention& o);
-// Of the shard's own keys and values, where latent attention lays them out, or the first copy of those that are repeated.
+// Bytes of the shard's own keys and values, where latent attention lays them out, or the first copy of those that are repeated.
 [[nodiscard]] base::Bytes bytes_joined(const Shard& p, const AttentionSizes& s);
 
 // FLOPs per element of a function; exp, tanh and erf count as one.

@@ -57,7 +57,7 @@ struct CapacityView {
 [[nodiscard]] std::string word_of(const std::optional<scenarios::Chance>& c);
 
 // Returns the rows below headings of candidate and plan, in lines of at most `width` where that can be: where the verdicts have no room
-// beside the figures they stand below them.
+// beside the figures they are below them.
 [[nodiscard]] std::string capacity_table(const CapacityView& view, std::size_t width);
 
 }  // namespace reports

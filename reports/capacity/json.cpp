@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {

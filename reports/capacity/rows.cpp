@@ -38,7 +38,7 @@ ColumnUnit unit_for(const CapacityResult& r, std::span<const ColumnUnit> units, 
 
 double cost_of(const Outcome& o) { return o.costs ? o.costs->total().value() : 0; }
 
-// Where the verdicts stand: in columns of their own, or in a line below the figures.
+// The place of the verdicts: in columns of their own, or in a line below the figures.
 enum class Verdicts { beside, below };
 
 std::vector<Table::Column> capacity_headings(const CapacityView& a, Verdicts verdicts) {

@@ -109,7 +109,7 @@ std::string legend_text(const CapacityView& a, std::size_t width) {
   return out;
 }
 
-// What was assumed stands beside the answer that it is about.
+// Assumptions are beside the answer that they are about.
 std::string capacity_notes(const CapacityResult& r, std::size_t width) {
   constexpr std::array<const char*, 5> kKinds = {"problem", "caution", "assumed", "search", "detail"};
   std::string out;

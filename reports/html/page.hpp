@@ -12,7 +12,7 @@ namespace reports {
 
 // Whether this build has the page: it has none where npm was missing (cmake/report_page.cmake).
 [[nodiscard]] bool has_report_page();
-// What to tell who asks for a report of a build that has no page.
+// Returns the message for a report that is asked of a build without the page.
 [[nodiscard]] std::string no_report_page_text();
 
 // Return the page with its data. It holds a plain table, too, for readers that run no script. Size: below kMostPageBytes for scenarios;

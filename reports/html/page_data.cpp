@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "reports/answer.hpp"
-#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {
@@ -37,7 +37,7 @@ class Share {
   std::size_t bytes_, parts_;
 };
 
-// What a reader misses least, first. Base runs keep it longer: the page opens on them.
+// The parts that a reader misses least come first. Base runs keep it longer: the page opens on them.
 constexpr std::array<std::string_view, 11> kDispensable = {
     "against_data_parallel", "runners_up",          "rewrites",    "links", "notes", "critical_path", "behind", "exposed_communication_s",
     "compute_basis_s",       "communication_bytes", "busiest_link"};

@@ -1,5 +1,5 @@
 #pragma once
-// What the page shows of scenarios: `results`, format 1 of each with explanations, and `details`, what format 1 leaves out: the cluster's
+// The page's data of scenarios: `results`, format 1 of each with explanations, and `details`, what format 1 leaves out: the cluster's
 // drawing, what notes are about, and for each base run its timeline, memory over time and graph.
 //
 // A report stays below 5 MB whatever was asked, so that it can be mailed and opens at once. The page itself takes about 0.8 MB; results and
@@ -40,7 +40,7 @@ struct ReportedScenario {
 [[nodiscard]] nlohmann::ordered_json graph_data(const pcg::Plan& plan, std::size_t most_bytes);
 
 // Returns null where nothing was kept, else {"end_s", "devices": [{"device", "stands_for", "time_s", "bytes"}], "left_out"}: a value holds
-// from its time on. Of a device with more than so many samples that a screen can show there are as many equal bins, each with the most that
+// from its time on. A device with more samples than a screen can show has as many equal bins, each with the most that
 // was used in it, so that the peak stays. Where `most_bytes` are not enough for all devices, the first ones are there and `left_out` says
 // so.
 [[nodiscard]] nlohmann::ordered_json memory_data(const scenarios::Run& run, std::size_t most_bytes);

@@ -22,7 +22,7 @@ enum class SpanKind { forward, backward, recomputation, update, collective, mess
 constexpr double kUnitsPerIteration = 4e6;  // far finer than a screen at the deepest zoom that is of use
 constexpr std::string_view kMicroBatch = ", micro-batch ";
 
-// What is known of all spans of one name.
+// Facts of all spans of one name.
 struct SpanName {
   std::string text;   // without its micro-batch
   std::string group;  // the layer and pass that it belongs to: what it is called when it is joined with its neighbours
@@ -173,7 +173,7 @@ class Timeline {
     lanes.back().spans.push_back(placed);
   }
 
-  // What joined spans do: kernels their pass, transfers their sort ("all_gather tensor").
+  // The names of joined spans: kernels have their pass, transfers their sort ("all_gather tensor").
   static std::string pass_text(SpanKind kind, std::string_view text) {
     switch (kind) {
       case SpanKind::forward: return "forward";

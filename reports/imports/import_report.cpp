@@ -19,7 +19,7 @@ using imports::ImportedIteration;
 using imports::ImportedTrace;
 using imports::TraceSummary;
 
-// What a file does not say is null: 0 would be a figure.
+// A figure that a file does not give is null: 0 would be a figure.
 Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 Json known(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -108,7 +108,7 @@ std::string collectives_text(const TraceSummary& s) {
 }
 
 std::string iterations_text(const ImportedTrace& t) {
-  constexpr std::size_t kShown = 12;  // so many tell whether iterations are even; a trace may hold thousands
+  constexpr std::size_t kShown = 12;  // enough to see whether iterations are even; a trace may hold thousands
   using A = Align;
   Table table({{"iterations"}, {"duration", A::right}, {"device busy", A::right}});
   for (std::size_t i = 0; i < std::min(t.iterations.size(), kShown); ++i) {

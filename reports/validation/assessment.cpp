@@ -175,7 +175,7 @@ std::string line_of(const std::vector<std::string>& cells) {
   return line + "|\n";
 }
 
-// The names of groups stand left, figures right.
+// The names of groups are on the left, figures on the right.
 std::string rule_of(std::size_t columns) {
   std::string line = "|---";
   for (std::size_t c = 1; c < columns; ++c) line += "|---:";

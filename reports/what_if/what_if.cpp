@@ -18,7 +18,7 @@ namespace {
 
 using scenarios::Run;
 
-// More rows than two screens hold hide what stands above them.
+// More rows than two screens hold hide the text above them.
 constexpr std::size_t kMostPoints = 60;
 
 // A point with one plan: the base's, and one that was made anew.
@@ -139,7 +139,7 @@ namespace {
 
 using scenarios::Sensitivity;
 
-// Of the time: what changes it by less is not worth a row.
+// A share of the time: a smaller change is not worth a row.
 constexpr double kLeastChange = 1e-3;
 
 double gain_of(const Sensitivity& s) { return s.improved && s.time > base::Seconds() ? 1 - *s.improved / s.time : 0; }

@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 #include "profiles/profile_files.hpp"
-#include "scenarios/answer/run_notes.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/variant.hpp"
 #include "sim/oracle.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a file and says what is wrong with it; a plan is besides shown to compute what its model computes.
+// Reads a file and says what is wrong with it; a plan is also shown to compute what its model computes.
 
 #include <cstdint>
 #include <filesystem>

@@ -1,10 +1,15 @@
 #include "scenarios/answer/result.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
+#include "search/problem/result_codec.hpp"
+#include "search/problem/wording.hpp"
 
 namespace scenarios {
 
@@ -57,6 +62,109 @@ bool operator==(const StoredPlan& a, const StoredPlan& b) {
   if (a.plan_ == b.plan_ && a.text_ == b.text_) return true;
   if (a.plan_ && b.plan_) return *a.plan_ == *b.plan_;
   return a.text_ && b.text_ && *a.text_ == *b.text_;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)
+// All but the plan.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, plan, variant, sweep, settings, framework, has_own_framework, replanned, status, base_gpus,
+                                   planning, simulation, interval_low, interval_high, samples_per_s, tokens_per_s, mfu, mfu_causal, gpus,
+                                   search_time, simulation_time, plan_summary, notes)
+
+namespace {
+
+constexpr const char* kMade = "made";
+constexpr const char* kKnown = "known";
+constexpr const char *kText = "text", *kRewrites = "rewrites";
+
+}  // namespace
+
+nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const pcg::Plan>& known) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Run& r : runs) {
+    nlohmann::json j = r;
+    if (known && r.made == StoredPlan(known)) j[kKnown] = true;
+    else if (r.made) j[kMade] = {{kText, r.made.text()}, {kRewrites, r.made.rewrites()}};
+    all.push_back(std::move(j));
+  }
+  return all;
+}
+
+std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known) {
+  std::vector<Run> runs;
+  for (const nlohmann::json& j : encoded) {
+    Run& r = runs.emplace_back(j.get<Run>());
+    if (j.contains(kKnown)) r.made = known;
+    else if (j.contains(kMade)) r.made = {j[kMade].at(kText).get<std::string>(), j[kMade].at(kRewrites).get<std::vector<pcg::Rewrite>>()};
+  }
+  return runs;
+}
+
+namespace {
+
+using base::NoteKind;
+
+std::string base_plan_text(int base_gpus, int gpus) {
+  if (base_gpus == gpus) return "the plan is made anew, because the model or the training is another one";
+  return fmt::format("the plan is made anew, because the base's is for {} GPUs and here are {}", base_gpus, gpus);
+}
+
+std::string largest_part(const sim::MemoryUse& m) {
+  const std::pair<const char*, base::Bytes> parts[] = {{"weights", m.weights},
+                                                       {"gradients", m.gradients},
+                                                       {"optimizer state", m.optimizer},
+                                                       {"activations", m.activations},
+                                                       {"workspace", m.workspace}};
+  const auto& most = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.second; });
+  return fmt::format("{} ({})", most.first, search::memory_text(most.second));
+}
+
+std::string shortage_text(const sim::MemoryUse& m) {
+  return fmt::format("device {} needs {} of {}, {} too much; most of it is {}", m.device.value, search::memory_text(m.peak),
+                     search::memory_text(m.capacity), search::memory_text(m.peak - m.capacity), largest_part(m));
+}
+
+std::string tight_text(const sim::MemoryUse& m) {
+  return fmt::format("the plan fits tightly: {} of {} are left, and forecasts of memory are wrong by {:.0f} % on average",
+                     search::memory_text(m.capacity - m.peak), search::memory_text(m.capacity), 100 * sim::kMemoryMargin);
+}
+
+// Which limit ended the search, and, where it was time, what makes it end alike on every machine; nullopt: none did.
+std::optional<std::string> cut_off_text(const Planning& p) {
+  constexpr const char* kUnseen = "there may be better plans that it has not seen";
+  if (p.termination.limit() == search::Limit::candidates) return fmt::format("the search ended at its limit of candidates: {}", kUnseen);
+  if (p.termination.limit() != search::Limit::time) return std::nullopt;
+  return fmt::format(
+      "the search was cut off before its end: {}, and another run may find another plan; with candidates: {} it ends alike everywhere",
+      kUnseen, std::max<std::uint64_t>(1, p.counted));
+}
+
+void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::Note>& notes) {
+  if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, search::to_text(p.termination)});
+  if (const std::optional<std::string> cut_off = cut_off_text(p)) notes.push_back({NoteKind::caution, *cut_off});
+  for (const std::string& note : p.notes) notes.push_back({NoteKind::search, note});
+  for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
+    notes.push_back({NoteKind::search, fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});
+}
+
+}  // namespace
+
+std::optional<base::Note> high_mfu_note(double mfu, double causal) {
+  if (mfu <= 1) return std::nullopt;
+  const char* why = causal <= 1
+                        ? "it counts whole attention squares by convention, and masks leave part of them out"
+                        : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low";
+  return base::Note{NoteKind::caution, fmt::format("MFU is above 100 %: {}", why)};
+}
+
+std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost) {
+  std::vector<base::Note> notes;
+  if (run.base_gpus) notes.push_back({NoteKind::search, base_plan_text(*run.base_gpus, run.gpus)});
+  if (run.simulation && !run.simulation->memory.fits()) notes.push_back({NoteKind::problem, shortage_text(run.simulation->memory)});
+  if (run.simulation && run.simulation->memory.is_tight()) notes.push_back({NoteKind::caution, tight_text(run.simulation->memory)});
+  if (run.planning) add_planning(*run.planning, most_lost, notes);
+  notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  std::ranges::stable_sort(notes, {}, &base::Note::kind);
+  return notes;
 }
 
 }  // namespace scenarios

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -97,7 +99,7 @@ struct Run {
 // Both have a plan, and it is the same, or neither has one.
 [[nodiscard]] bool have_same_plan(const Run& a, const Run& b);
 
-// What a parameter of the cluster is worth to a plan of the base (scenarios/answer/run.hpp).
+// The worth of a parameter of the cluster to a plan of the base (scenarios/answer/run.hpp).
 struct Sensitivity {
   std::string plan;
   std::string parameter;  // "cluster.links.infiniband.bandwidth"
@@ -127,5 +129,13 @@ struct ScenarioResult {
 [[nodiscard]] nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const pcg::Plan>& known = {});
 // Requires: the value comes from encode(), with the same `known`.
 [[nodiscard]] std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known = {});
+
+// Returns the sentences, by kind, the most important first: what is missing in memory, how a search ended that found nothing or was cut
+// off; what the forecast rests on; why the base's plan is not used, what the planner says of its search, and at most `most_lost` of the
+// candidates that lost. Not empty where there is no plan.
+[[nodiscard]] std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost = std::numeric_limits<std::size_t>::max());
+
+// Why an MFU is above 1; nullopt: it is not. `causal`: without what masks throw away.
+[[nodiscard]] std::optional<base::Note> high_mfu_note(double mfu, double causal);
 
 }  // namespace scenarios

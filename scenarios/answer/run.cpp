@@ -18,7 +18,7 @@ namespace {
 using Answers = std::vector<Run>;
 using Answer = WorkList::Answer;
 
-// What tasks refer to, and outlives them.
+// The scenario and options that tasks refer to. Outlives them.
 struct Asked {
   const Scenario& scenario;
   const RunOptions& options;
@@ -218,7 +218,7 @@ Task capacity_task(const Asked& asked, std::size_t i) {
   return task;
 }
 
-// What to buy follows from all machines together.
+// The choice of a machine follows from all of them together.
 void add_capacity(const CapacityQuestion& question, const std::vector<Answer>& answers, ScenarioResult& result) {
   const auto not_begun = static_cast<std::size_t>(std::ranges::count(answers, false, &Answer::has_value));
   result.unanswered += not_begun;

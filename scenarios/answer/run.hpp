@@ -2,7 +2,7 @@
 // Answers a scenario: every plan on every variant, and what the scenario's parameters are worth. Start here: run_scenario() makes a
 // ScenarioResult (result.hpp: runs, each with its plan, simulation and notes; sensitivities; capacity) of a Scenario
 // (scenarios/question/scenario.hpp). answer.hpp answers one plan entry on one variant; work_list.hpp shares the tasks out to worker
-// processes and keeps their answers; run_notes.hpp words the facts of a run; check.hpp checks a file.
+// processes and keeps their answers; run_notes() words the facts of a run; check.hpp checks a file.
 
 #include <filesystem>
 #include <functional>
@@ -12,8 +12,8 @@
 
 #include "base/processes/worker_pool.hpp"
 #include "scenarios/answer/result.hpp"
-#include "scenarios/question/parameters.hpp"
 #include "scenarios/question/scenario.hpp"
+#include "scenarios/question/what_if.hpp"
 
 namespace scenarios {
 

@@ -26,7 +26,7 @@ bool is_cut_short(const RunOptions& options) { return options.interrupted && opt
 
 constexpr std::size_t kMostJobs = 1024;  // as `--jobs` takes
 
-// "40 s", "12 min", "3.5 h": nobody waits for the seconds of an hour.
+// "40 s", "12 min", "3.5 h": the seconds of an hour do not matter.
 std::string rough_duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.0f} s", seconds);
   if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);

@@ -39,7 +39,7 @@ CapacityResult capacity_result(const CapacityTerms& terms, std::span<const Capac
 
 namespace {
 
-// What it costs, infinite where nobody knows.
+// Its cost, infinite where it is not known.
 double cost_of(const Outcome& o) { return o.costs ? o.costs->total().value() : std::numeric_limits<double>::infinity(); }
 
 bool is_in_time(const Outcome& o) { return !o.deadline || meets(*o.deadline); }

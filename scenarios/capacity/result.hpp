@@ -1,5 +1,7 @@
 #pragma once
 // The whole answer of capacity planning as a value: what reports write.
+// Start here: capacity_result() makes it of CapacityTerms (terms.hpp, which reads them) and cases; entries.hpp has time, cost, energy and
+// goodput of one case, this header the choice among all. Nothing here knows machines or plans.
 
 #include <cstddef>
 #include <optional>
@@ -26,7 +28,7 @@ struct Choices {
   std::optional<std::size_t> smallest_surely;  // fewest GPUs that meet it with their whole interval
   std::optional<std::size_t> cheapest;         // that meets the deadline
   std::optional<std::size_t> quickest;         // that meets the budget
-  // Of each two candidates that have an entry which meets the deadline, where the first rents anything and the second has a cost; by
+  // For each two candidates that have an entry which meets the deadline, where the first rents anything and the second has a cost; by
   // candidate, then by the other one. Between entry e of the first and the cheapest b of the second,
   //   price = (cost(b) - owned cost(e)) / rented GPU hours(e),
   // and the largest over all e: at that price the cheapest of the first costs what b does. Only those above 0.

@@ -152,7 +152,7 @@ namespace {
 
 using base::Yaml;
 
-// What stands behind the unit of the amount, the longest first: "/h" ends "/gpu/h", too.
+// Suffixes of the unit of the amount, the longest first: "/h" ends "/gpu/h", too.
 struct Ending {
   std::string_view text;
   Per per;

@@ -20,7 +20,7 @@ struct Each {
   Amount amount;
   Per per = Per::all;
 
-  // Returns the amount of so many nodes with so many GPUs together.
+  // Returns the amount of all nodes and GPUs together.
   [[nodiscard]] Amount of(int nodes, int gpus) const {
     switch (per) {
       case Per::all: return amount;
@@ -40,7 +40,7 @@ struct Work {
 
 // Nodes that are owned: what they cost in an hour of this training. Money that was spent already may be left out.
 struct Owned {
-  std::optional<int> nodes;                  // so many at most; nullopt: all of a candidate's
+  std::optional<int> nodes;                  // at most; nullopt: all of a candidate's
   std::optional<Each<base::Dollars>> capex;  // spread over `years`
   double years = 0;                          // above 0 where there is capex
   double utilisation = 1;                    // share of the hours of a year in which the nodes work for somebody, above 0, at most 1

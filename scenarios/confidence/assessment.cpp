@@ -100,7 +100,7 @@ Runs runs_of(const std::vector<Item>& items, const std::vector<std::size_t>& mem
   return runs;
 }
 
-// Of pairs of plans, how much more often another measurement orders them as they are than the other way round: the expected
+// Over pairs of plans, how much more often another measurement orders them as they are than the other way round: the expected
 // sign of a normal difference, the logarithms of whose times scatter as `scatter` says. What lies apart by chance counts as apart, so that
 // this is a little too good.
 struct ExpectedOrder {

@@ -39,19 +39,19 @@ struct FormulaErrors {
   std::optional<double> group, machine, family;
 };
 
-// Of the questions for which a group has several plans: how well forecasts choose among plans that answer the same question (one model,
+// Over questions for which a group has several plans: how well forecasts choose among plans that answer the same question (one model,
 // batch and machine). A plan that was measured several times counts once, with the median.
 struct Choices {
   std::size_t questions = 0;
   double tau = 0;  // Kendall's, over pairs of plans of one question
   // The same over pairs that were measured over kRepeats apart; nullopt: there are none.
   std::optional<double> tau_apart;
-  // The same of a forecast that knows the true times, on average, if plans are measured once more; nullopt: nobody knows by how much runs
-  // of one plan scatter.
+  // The same of a forecast that knows the true times, on average, if plans are measured once more; nullopt: it is not known by how much
+  // runs of one plan scatter.
   std::optional<double> tau_of_truth;
   double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
 };
-// What a plan that is measured again may differ by: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
+// The difference of a plan that is measured again: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
 // bigscience_bloom_a100_topologies.csv). Plans that lie closer have no order to forecast.
 inline constexpr double kRepeats = 0.05;
 

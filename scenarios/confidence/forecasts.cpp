@@ -8,8 +8,8 @@
 #include "base/json.hpp"
 #include "base/processes/worker_pool.hpp"
 #include "profiles/device_profile.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/answer/run_notes.hpp"
 #include "search/problem/result_codec.hpp"
 #include "topology/cluster.hpp"
 
@@ -47,13 +47,13 @@ Forecast failed(std::string why) {
   return f;
 }
 
-// What frameworks count as allocated leaves out what the context and the libraries take beside it.
+// Frameworks do not count the memory of the context and the libraries as allocated.
 base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
   const std::string& type = scenario.base().cluster->devices().front().type;
   return simulation.memory.peak - profiles::device_profile(type).reserved;
 }
 
-// An allocator that would hold more than there is gives back what nobody uses.
+// An allocator that would hold more than there is gives back free blocks.
 base::Bytes reserved_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
   const base::Bytes allocated = allocated_peak(scenario, simulation);
   const base::Bytes room = simulation.memory.capacity - (simulation.memory.peak - allocated);

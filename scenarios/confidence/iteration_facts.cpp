@@ -42,7 +42,7 @@ std::string question_of(const measured::Point& p) {
   return fmt::format("{}\n{} {} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.optimizer, p.framework);
 }
 
-// What the software keeps in memory is no choice of the plan's, and costs no time.
+// The software's own memory is no choice of the plan's, and costs no time.
 std::string plan_of(const measured::Point& p) {
   base::Yaml scenario = measured::scenario_of(p);
   std::erase_if(scenario.entries, [](const auto& e) { return e.key == "name"; });

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a measured iteration before any simulation: what a closed formula goes by, and which plans answer the same question.
+// Facts of a measured iteration before any simulation: what a closed formula goes by, and which plans answer the same question.
 
 #include <string>
 
@@ -17,7 +17,7 @@ struct IterationFacts {
   // Model, cluster, GPUs, batch, precision and optimizer: plans of equal questions compete. A vocabulary that a plan pads further is the
   // same model's.
   std::string question;
-  // All that the forecast of a time is told: equal ones are one plan, measured several times.
+  // All input of the forecast of a time: equal ones are one plan, measured several times.
   std::string plan;
 };
 

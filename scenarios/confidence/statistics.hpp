@@ -29,7 +29,7 @@ struct Order {
   Order& operator+=(const Order& o);
   [[nodiscard]] double tau() const;  // 0 where no two values differ
 };
-// Of the pairs whose measured values are more than `apart` of the smaller apart. O(n^2).
+// Counts pairs whose measured values differ by more than `apart` of the smaller. Cost: O(n^2).
 [[nodiscard]] Order order_of(std::span<const Pair> pairs, double apart = 0);
 
 // Returns (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered

@@ -114,9 +114,10 @@ class Collectives {
     auto at = clusters_.find(key);
     if (at == clusters_.end()) at = clusters_.emplace(key, fit::cluster_of(m.cluster, m.nodes)).first;
     const topology::Cluster& cluster = at->second;
-    if (m.gpus % m.nodes != 0 || m.gpus / m.nodes > static_cast<int>(cluster.node_devices(0).size()))
+    const std::vector<topology::DeviceId> group = fit::group_of(m, cluster);
+    if (m.gpus % m.nodes != 0 || group.empty())
       base::refuse("", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster));
-    return sim::plan_collective(m.kind, m.bytes, fit::group_of(m, cluster), cluster).estimate;
+    return sim::plan_collective(m.kind, m.bytes, group, cluster).estimate;
   }
 
   std::map<std::pair<std::string, int>, topology::Cluster> clusters_;

@@ -1,5 +1,7 @@
 #pragma once
 // Holds forecasts against tables of measurements, ready to be assessed.
+// Start here: validate() gives Items, assess() (assessment.hpp) their statistics by group. forecasts.hpp forecasts iterations in worker
+// processes; fit/ makes interval models and framework profiles of residuals.
 
 #include <functional>
 #include <string>

@@ -2,6 +2,7 @@
 // The 90 % interval of a forecast, from how far earlier forecasts were from measurements: quantiles of signed log residuals
 // ln(measured / predicted), in which a group of measurements weighs the more, the more it is like the workload. Not here: how the model is
 // made (scenarios/confidence/fit/interval_fit), nor any measurement. Background: docs/accuracy.md.
+// Start here: workload_of() (workload.hpp) describes a simulated plan, interval_for() gives its interval by shipped_intervals().
 
 #include <array>
 #include <span>
@@ -39,12 +40,13 @@ struct IntervalGroup {
   std::size_t points = 0;
   double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
   double weight = 0;                                           // before similarity, > 0
-  std::vector<double> quantiles;  // ascending, of scaled residuals; each stands for the same share of the weight
+  std::vector<double> quantiles;                               // ascending, of scaled residuals; each has the same share of the weight
 };
 
 struct IntervalModel {
   double level = 0.9;
-  // Of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group that was left out.
+  // The share of the weight on either side of the interval. Below (1 - level) / 2 where that much would hold too little of a group that was
+  // left out.
   double tail = 0.05;
   Similarity similarity;
   SpreadGrowth growth;
@@ -62,11 +64,11 @@ struct Interval {
 // Between a group and a workload.
 struct Difference {
   bool framework = false;
-  int other_features = 0;  // of their kinds, besides the framework
+  int other_features = 0;  // of their kinds, without the framework
   double doublings = 0;    // of the workload's parameters beyond the group's range
 };
 [[nodiscard]] Difference difference_of(const IntervalGroup& g, const Workload& w);
-// Returns how much a group counts, besides its weight: from 0, not at all, to 1, as the workload's own kind.
+// Returns the factor on a group's weight: from 0, not at all, to 1, as the workload's own kind.
 [[nodiscard]] double similarity_of(const Similarity& similarity, const Difference& d);
 
 // The quantiles of all groups in one ascending order, so that many spreads can be read from one sorting.

@@ -100,7 +100,7 @@ std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, co
   return read_options(planner, plain, MapReader(options, path, sink), directory);
 }
 
-// `entry`: the key that names a kind, and what stands behind it. `path` is the list item's.
+// `entry`: the key that names a kind, and its value. `path` is the list item's.
 std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& path, const std::filesystem::path& directory,
                                   Diagnostics& sink) {
   const std::string value_path = path + "." + entry.key;

@@ -37,7 +37,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   if (global) t.global_batch = *global;
   if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
   t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::names<pcg::Precision>()).value_or(0));
-  t.fp8_recipe = static_cast<pcg::Fp8Recipe>(in.choice("fp8_recipe", pcg::names<pcg::Fp8Recipe>()).value_or(0));
+  t.fp8_recipe = static_cast<pcg::Fp8Scaling>(in.choice("fp8_recipe", pcg::names<pcg::Fp8Scaling>()).value_or(0));
   if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
     in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
                 "leave it out, or write precision: fp8");
@@ -60,7 +60,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
 
 void run_under(const Framework& framework, const base::Yaml& section, pcg::TrainingConfig& config) {
   config.framework = framework.profile.framework;
-  // What a framework does in bf16 it does in low precision, whose tensors are bf16 outside of products.
+  // A framework does in low precision what it does in bf16: whose tensors are bf16 outside of products.
   const bool brain = config.precision == pcg::Precision::bf16 || pcg::casts_products(config.precision);
   base::Diagnostics reported_elsewhere;
   const base::Yaml* written = section.find("fp32_gradients");

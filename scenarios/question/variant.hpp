@@ -64,7 +64,7 @@ class VariantList {
   // The base alone, which nothing is asked about.
   explicit VariantList(Variant base);
   // Puts every problem of the base, and of every what-if where the base has none, into `sink`; the list is empty where the base has any.
-  // What-ifs of sections that are missing are patched and not loaded: the same problems would come again.
+  // A what-if of a missing section is patched and not loaded: the same problems would come again.
   VariantList(Patchable sections, const std::vector<WhatIf>& what_ifs, std::shared_ptr<VariantLoader> loader, base::Diagnostics& sink);
 
   [[nodiscard]] bool empty() const { return all_.empty(); }

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "base/units.hpp"
 #include "base/yaml/emit.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
@@ -114,7 +115,7 @@ bool replaced(const Patchable& base, Yaml& document, std::string_view target, co
   return true;
 }
 
-// What a GPU has where nothing is said of it, so that "2x" of it can be asked for. `path`: "cluster.node.gpus.memory".
+// The memory of a GPU by its profile, so that "2x" of it can be asked for. `path`: "cluster.node.gpus.memory".
 void spell_out_gpus(Yaml& document, std::string_view path) {
   constexpr std::string_view kGpus = ".gpus.";
   const std::size_t at = path.rfind(kGpus);
@@ -185,11 +186,9 @@ Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
 
 namespace {
 
-using base::Diagnostics;
 using base::MapReader;
-using base::Yaml;
 
-// Of all sweeps of a scenario together: more is a slip of the pen, or a question for several scenarios.
+// The limit of all sweeps of a scenario together: more is a slip of the pen, or a question for several scenarios.
 constexpr std::size_t kMostVariants = 100'000;
 
 struct SweptKey {
@@ -197,7 +196,7 @@ struct SweptKey {
   const Yaml* values;
 };
 
-// What a point of a sweep is called, and how a run names what it was made with: "4x", "{preset: dgx-h100}".
+// The name of a point of a sweep, and of the values that a run was made with: "4x", "{preset: dgx-h100}".
 std::string text_of(const Yaml& value) { return value.is_scalar() ? value.scalar : base::flow_text(value); }
 
 class EntryReader {
@@ -299,5 +298,46 @@ std::vector<WhatIf> read_what_ifs(const Yaml& list, Diagnostics& sink) {
   for (std::size_t i = 0; i < list.items.size(); ++i) reader.read(list.items[i], fmt::format("what_if[{}]", i));
   return std::move(reader).take();
 }
+
+namespace {
+
+void add_node(const std::string& path, std::vector<Parameter>& all) {
+  for (const char* key : {"compute_speed", "memory_speed", "host_speed"})
+    all.push_back({fmt::format("{}.gpus.{}", path, key), false, false});
+  all.push_back({path + ".gpus.memory", false, true});
+}
+
+bool is_zero(const base::Yaml& latency) {
+  const auto seconds = base::parse_seconds(latency.scalar);
+  return seconds && seconds->value() == 0;
+}
+
+}  // namespace
+
+std::vector<Parameter> parameters_of(const base::Yaml& cluster) {
+  std::vector<Parameter> all;
+  if (const base::Yaml* links = cluster.find("links"))
+    for (const base::Yaml::Entry& link : links->entries) {
+      const std::string path = "cluster.links." + link.key;
+      all.push_back({path + ".bandwidth", false, false});
+      const base::Yaml* latency = link.value.find("latency");
+      if (latency != nullptr && !is_zero(*latency)) all.push_back({path + ".latency", true, false});
+    }
+  if (cluster.find("node") != nullptr) add_node("cluster.node", all);
+  if (const base::Yaml* types = cluster.find("node_types"))
+    for (std::size_t t = 0; t < types->items.size(); ++t) add_node(fmt::format("cluster.node_types[{}]", t), all);
+  return all;
+}
+
+WhatIf changed_by(const Parameter& p, double factor) {
+  WhatIf w;
+  w.name = w.place = p.path;
+  const std::string text = fmt::format("{:.12g}x", factor);
+  w.set.emplace_back(p.path, base::Yaml::make_scalar(text));
+  w.settings.emplace_back(p.path, text);
+  return w;
+}
+
+double improvement(const Parameter& p) { return p.more_is_worse ? 0.5 : 2; }
 
 }  // namespace scenarios

@@ -211,7 +211,7 @@ std::string summary(const Grid& g, const GridConfig& c) {
   part("expert", g.expert);
   if (g.expert_tensor < g.tensor) text += fmt::format(" (tensor {})", g.expert_tensor);
   if (text.empty()) text = "one device";
-  if (c.dispatch != pcg::Dispatch::nccl) text += " by " + pcg::name_of(c.dispatch);
+  if (c.dispatch != pcg::Dispatch::all_to_all) text += " by " + pcg::name_of(c.dispatch);
   if (g.chunks > 1) text += fmt::format(", {} chunks", g.chunks);
   if (g.micro_batches * g.directions > 1) text += fmt::format(", {} micro-batches of {}", g.micro_batches * g.directions, g.micro_batch);
   const bool usual = c.schedule == pcg::ScheduleKind::one_f_one_b || c.schedule == pcg::ScheduleKind::interleaved;

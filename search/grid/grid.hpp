@@ -43,7 +43,7 @@ struct GridConfig {
   bool cuda_graphs = false;
   pcg::GraphedParts graphed;
   pcg::Overlap overlap;
-  pcg::Dispatch dispatch = pcg::Dispatch::nccl;
+  pcg::Dispatch dispatch = pcg::Dispatch::all_to_all;
   std::vector<int> layers_per_stage;  // by virtual stage; empty: not given
   // Layers are shared out by what they cost, even where they divide equally; where they do not, they are anyway, unless they are listed.
   bool balanced_stages = false;

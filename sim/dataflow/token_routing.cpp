@@ -91,7 +91,7 @@ void send_rows(Transfer& t, const TokenRouting& routing, std::int64_t domains) {
 // The bytes that HybridEP copies of a token that goes to experts or comes from them. `weighed`: with the weights of experts, or their
 // gradients.
 void copy_in_bulk(const pcg::Plan& plan, const pcg::TensorShape& tokens, bool weighed, TokenRouting& routing) {
-  if (plan.dispatch != pcg::Dispatch::hybridep) return;
+  if (plan.dispatch != pcg::Dispatch::forwarded_sorted) return;
   routing.bulk = true;
   routing.token = pcg::element_bytes(pcg::Element::real, plan.training.precision) * static_cast<double>(tokens.sizes.back());
   if (weighed) routing.weight = kExpertWeight;
@@ -116,7 +116,7 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
                  of_a_token = static_cast<double>(places.sizes[0] * places.sizes[2]) / static_cast<double>(tokens.sizes[1]);
     BASE_CHECK(of_a_token > 0, "operator {} has no places", node);
     // All wait for the rank whose experts have most, unless all get all tokens.
-    const double most = plan.dispatch == pcg::Dispatch::allgather ? 1 : op.imbalance;
+    const double most = plan.dispatch == pcg::Dispatch::all_gather ? 1 : op.imbalance;
     return TokenRouting{places.sizes[0], std::min(asked, of_a_token / op.imbalance), most / of_a_token, op.groups, op.groups_per_token};
   };
   if (const auto* op = operation_of<pcg::MoeDispatch>(plan, producer)) {
@@ -136,10 +136,10 @@ std::optional<TokenRouting> forward_routing(const pcg::Plan& plan, std::uint32_t
   if (!routing) return routing;
   routing->to_experts = operation_of<pcg::MoeDispatch>(plan, producer) != nullptr;
   copy_in_bulk(plan, tokens_of(plan, producer, use), routing->to_experts, *routing);
-  const bool maps = plan.dispatch == pcg::Dispatch::hybridep || plan.dispatch == pcg::Dispatch::allgather;
+  const bool maps = plan.dispatch == pcg::Dispatch::forwarded_sorted || plan.dispatch == pcg::Dispatch::all_gather;
   if (!maps || !routing->to_experts) return routing;
   const base::Bytes element = pcg::element_bytes(pcg::Element::real, plan.training.precision);
-  const double of_an_expert = 1 + (plan.dispatch == pcg::Dispatch::allgather ? element.value() : 0);
+  const double of_an_expert = 1 + (plan.dispatch == pcg::Dispatch::all_gather ? element.value() : 0);
   const auto width = static_cast<double>(plan.pcg.whole_inputs(pcg::NodeId(producer))[0].sizes.back());
   routing->map = static_cast<double>(routing->experts) * of_an_expert / (element.value() * width);
   return routing;

@@ -23,9 +23,9 @@ Fusion fusion_of(const pcg::Operator& maker, const pcg::TrainingConfig& training
   if (training.precision == pcg::Precision::mxfp8) return is_activation ? Fusion::cast : Fusion::none;
   if (training.precision != pcg::Precision::fp8) return Fusion::none;
   switch (training.fp8_recipe) {
-    case pcg::Fp8Recipe::delayed: return Fusion::cast;
-    case pcg::Fp8Recipe::current: return Fusion::amax;
-    case pcg::Fp8Recipe::blockwise: return Fusion::none;
+    case pcg::Fp8Scaling::delayed: return Fusion::cast;
+    case pcg::Fp8Scaling::current: return Fusion::amax;
+    case pcg::Fp8Scaling::blockwise: return Fusion::none;
   }
   return Fusion::none;
 }

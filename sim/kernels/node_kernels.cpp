@@ -296,7 +296,7 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
     if (shape.casts.low) {
       const auto input = static_cast<double>(shape.read[0].elements());
       read_low(kernels, shape.read[0].elements() + shape.read[1].elements(), format);
-      if (training.fp8_recipe == pcg::Fp8Recipe::blockwise) split_accumulation(kernels);
+      if (training.fp8_recipe == pcg::Fp8Scaling::blockwise) split_accumulation(kernels);
       put_before(kernels, cast_kernels(Operand::input, shape.casts.input, input, format, shape.casts.input_share));
     } else if (!kernels.empty()) {
       kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);

@@ -68,9 +68,9 @@ struct NodeShape {
   bool activated_gate = false;                  // the activation of a gated unit, which its product may compute
   bool second_projection = false;               // of a gated unit, which may be one product with the gate's
   bool received_unsorted = false;               // dispatch or combine of tokens that come by all-to-all to ranks of several experts
-  bool permuted_by_library = false;             // dispatch or combine whose library permutes tokens (Dispatch::hybridep)
+  bool permuted_by_library = false;             // dispatch or combine whose library permutes tokens (Dispatch::forwarded_sorted)
   double rows_arriving = 1;                     // dispatch or combine: for each token of its own, where ranks get one copy of a token
-  std::int64_t gathering_ranks = 1;             // dispatch or combine: the ranks that gather the tokens of all (Dispatch::allgather)
+  std::int64_t gathering_ranks = 1;             // dispatch or combine: the ranks that gather the tokens of all (Dispatch::all_gather)
   std::int64_t blocks_of_others = 0;            // attention whose positions are cut: blocks of keys of the other ranks of context
   bool trained = false;                         // the backward pass makes gradients of weights that it reads
   bool stored = false;                          // joins or cuts weights alone (FlowGraph::stored): runs no kernels

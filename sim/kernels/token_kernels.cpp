@@ -9,7 +9,7 @@ namespace {
 // order of the ranks that sent them.
 bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
   const std::int64_t ranks = ranks_of_experts(plan, flow, node);
-  if (plan.dispatch != pcg::Dispatch::nccl || ranks == 1) return false;
+  if (plan.dispatch != pcg::Dispatch::all_to_all || ranks == 1) return false;
   const pcg::Operator& op = *plan.pcg.nodes()[node].operation();
   const std::int64_t experts = std::holds_alternative<pcg::MoeDispatch>(op) ? plan.pcg.whole_outputs(pcg::NodeId(node))[0].sizes[0]
                                                                             : plan.pcg.whole_inputs(pcg::NodeId(node))[0].sizes[0];
@@ -54,10 +54,10 @@ void fill_gathered(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, co
 
 void describe_dispatch(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, NodeShape& shape) {
   shape.received_unsorted = receives_unsorted(plan, flow, node);
-  shape.permuted_by_library = plan.dispatch == pcg::Dispatch::hybridep;
-  if (plan.dispatch == pcg::Dispatch::deepep || plan.dispatch == pcg::Dispatch::hybridep)
+  shape.permuted_by_library = plan.dispatch == pcg::Dispatch::forwarded_sorted;
+  if (plan.dispatch == pcg::Dispatch::forwarded || plan.dispatch == pcg::Dispatch::forwarded_sorted)
     shape.rows_arriving = rows_arriving(plan, flow, node);
-  if (plan.dispatch == pcg::Dispatch::allgather) shape.gathering_ranks = ranks_of_experts(plan, flow, node);
+  if (plan.dispatch == pcg::Dispatch::all_gather) shape.gathering_ranks = ranks_of_experts(plan, flow, node);
 }
 
 void arrange_tokens(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,

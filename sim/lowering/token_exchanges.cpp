@@ -15,7 +15,7 @@ bool has_operator(const Lowering& l, std::uint32_t node) {
 
 // Collectives of tensor parallelism among the ranks of one expert leave the tokens where they are, unless all ranks gather all tokens.
 bool moves_tokens(const Movement& movement, pcg::Dispatch by) {
-  if (by == pcg::Dispatch::allgather) return !movement.empty();
+  if (by == pcg::Dispatch::all_gather) return !movement.empty();
   return std::ranges::any_of(movement.rounds, [](const Round& round) {
     return round.front().kind == CollectiveKind::all_to_all || round.front().kind == CollectiveKind::send;
   });
@@ -40,8 +40,8 @@ bool exchanges_tokens(const Program& program) {
 
 std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
                                            const topology::Cluster& cluster) {
-  if (plan.dispatch == pcg::Dispatch::nccl) return std::nullopt;
-  const bool gathers = plan.dispatch == pcg::Dispatch::allgather;
+  if (plan.dispatch == pcg::Dispatch::all_to_all) return std::nullopt;
+  const bool gathers = plan.dispatch == pcg::Dispatch::all_gather;
   bool passed_on = false, crosses = gathers;
   for (std::uint32_t n = 0; gathers && n < plan.pcg.nodes().size(); ++n)
     passed_on = passed_on || (plan.pcg.nodes()[n].computes() && ranks_of_experts(plan, flow, n) > 1);

@@ -96,7 +96,7 @@ base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node) {
 }
 
 base::Bytes tokens_of_others(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  const std::int64_t ranks = plan.dispatch == pcg::Dispatch::allgather ? ranks_of_experts(plan, flow, node) : 1;
+  const std::int64_t ranks = plan.dispatch == pcg::Dispatch::all_gather ? ranks_of_experts(plan, flow, node) : 1;
   if (ranks == 1) return {};
   const pcg::NodeId id(node);
   const bool to_experts = std::holds_alternative<pcg::MoeDispatch>(*plan.pcg.node(id).operation());

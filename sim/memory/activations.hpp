@@ -20,7 +20,7 @@ namespace sim {
 [[nodiscard]] base::Bytes keys_of_others(const pcg::Plan& plan, std::uint32_t node);
 
 // The tokens of all ranks that share experts out, which an operator that dispatches or combines holds in its backward pass where these are
-// gathered (Dispatch::allgather). Zero for other operators.
+// gathered (Dispatch::all_gather). Zero for other operators.
 [[nodiscard]] base::Bytes tokens_of_others(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
 
 // Whether fused attention keeps its output beside the copy of it that others read, on some device of the plan.

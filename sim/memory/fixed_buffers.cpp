@@ -81,7 +81,7 @@ std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& f
                                        const profiles::FrameworkProfile& framework) {
   const profiles::MemoryBehaviour& behaviours = framework.memory;
   std::vector<base::Bytes> fixed(static_cast<std::size_t>(cluster.device_count()));
-  if (plan.dispatch == pcg::Dispatch::hybridep) count_exchange_buffers(plan, flow, cluster, fixed);
+  if (plan.dispatch == pcg::Dispatch::forwarded_sorted) count_exchange_buffers(plan, flow, cluster, fixed);
   if (behaviours.product_workspaces + behaviours.library_workspaces + behaviours.expert_workspaces == 0 &&
       !behaviours.gradient_placeholders)
     return fixed;

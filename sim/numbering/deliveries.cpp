@@ -53,7 +53,7 @@ const std::vector<Deliveries::Gathered>& Deliveries::gathered_again(std::uint32_
     const std::uint32_t producer = flow_.origins[node][i].node.value;
     if (slots[i] || !plan_.pcg.nodes()[producer].computes() || plan_.stage[producer] != plan_.stage[node]) continue;
     // Experts keep the tokens that they take out of what was gathered.
-    if (plan_.dispatch == pcg::Dispatch::allgather && all_[of(node, i)->value].tokens) continue;
+    if (plan_.dispatch == pcg::Dispatch::all_gather && all_[of(node, i)->value].tokens) continue;
     const MovementId m = movement(*of(node, i));
     if (!interned_[m].empty() && only_gathers(interned_[m])) known->push_back({m, producer});
   }

@@ -79,12 +79,12 @@ MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element,
   }
   const base::Bytes bytes = wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
                                                : pcg::element_bytes(element, plan_.training.precision);
-  const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::nccl;
+  const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::all_to_all;
   const std::tuple key{from, to, bytes.value(), how, passed_on ? tokens : std::nullopt};
   if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
   Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_, how);
   if (passed_on)
-    made = plan_.dispatch == pcg::Dispatch::allgather ? gathered(std::move(made), *tokens) : forwarded(std::move(made), *tokens, cluster_);
+    made = plan_.dispatch == pcg::Dispatch::all_gather ? gathered(std::move(made), *tokens) : forwarded(std::move(made), *tokens, cluster_);
   const MovementId id = intern(std::move(made));
   reshards_.emplace(key, id);
   return id;

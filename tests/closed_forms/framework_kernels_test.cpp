@@ -173,10 +173,10 @@ TEST_CASE("tokens that came by all-to-all to ranks of several experts are sorted
     CHECK(m.forward == test::about(m.backward));
     return m.forward / (4 * kBehaviourExperts * kBehaviourTokens * kBehaviourWidth);
   };
-  CHECK(passes(2, pcg::Dispatch::nccl) == test::about(2));  // behind dispatch and before combine
-  CHECK(passes(1, pcg::Dispatch::nccl) == 0);               // nothing travels
-  CHECK(passes(4, pcg::Dispatch::nccl) == 0);               // one expert each
-  CHECK(passes(2, pcg::Dispatch::deepep) == 0);
+  CHECK(passes(2, pcg::Dispatch::all_to_all) == test::about(2));  // behind dispatch and before combine
+  CHECK(passes(1, pcg::Dispatch::all_to_all) == 0);               // nothing travels
+  CHECK(passes(4, pcg::Dispatch::all_to_all) == 0);               // one expert each
+  CHECK(passes(2, pcg::Dispatch::forwarded) == 0);
 }
 
 // Where a copy of a token goes to each rank that has some of its experts, as many come back: N_R n rows of h, with N_R = 2 (1 - C(2,2) /
@@ -201,11 +201,11 @@ TEST_CASE("tokens are permuted by kernels of the framework, 2 (1 + k) n h bytes 
   };
   const double once = 2 * (1 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;  // the gates are read besides
   const double arrived = 2 * (2 * 5.0 / 6 + kBehaviourExperts) * kBehaviourTokens * kBehaviourWidth;
-  for (const auto& [by, bytes] : {std::pair(pcg::Dispatch::nccl, once), std::pair(pcg::Dispatch::deepep, arrived)}) {
+  for (const auto& [by, bytes] : {std::pair(pcg::Dispatch::all_to_all, once), std::pair(pcg::Dispatch::forwarded, arrived)}) {
     CHECK(permuted(by).first == test::about(2 * bytes, 0.03));
     CHECK(permuted(by).second == test::about(2 * bytes, 0.03));
   }
-  CHECK(permuted(pcg::Dispatch::hybridep) == std::pair(0.0, 0.0));
+  CHECK(permuted(pcg::Dispatch::forwarded_sorted) == std::pair(0.0, 0.0));
 }
 
 TEST_CASE("where its own softmax does not run, a framework moves its own bytes for each score") {

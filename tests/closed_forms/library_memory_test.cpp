@@ -103,10 +103,10 @@ TEST_CASE("HybridEP has room for the tokens of all ranks at once") {
                                           test::megatron_training(nodes * gpus), grid, cluster);
     return memory_with(plan, cluster, with_behaviour({})).fixed.value();
   };
-  CHECK(buffer(1, 4, 4, pcg::Dispatch::hybridep) == test::about(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
-  CHECK(buffer(2, 4, 8, pcg::Dispatch::hybridep) == test::about(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
-  CHECK(buffer(1, 4, 4, pcg::Dispatch::deepep) == 0);
-  CHECK(buffer(1, 4, 1, pcg::Dispatch::hybridep) == 0);
+  CHECK(buffer(1, 4, 4, pcg::Dispatch::forwarded_sorted) == test::about(256 * 4 * (2 * kLibraryWidth + 4 * 8)));
+  CHECK(buffer(2, 4, 8, pcg::Dispatch::forwarded_sorted) == test::about(256 * 8 * (2 * kLibraryWidth + 4 * 4)));
+  CHECK(buffer(1, 4, 4, pcg::Dispatch::forwarded) == 0);
+  CHECK(buffer(1, 4, 1, pcg::Dispatch::forwarded_sorted) == 0);
 }
 
 TEST_CASE("the loss keeps what the framework says, and needs what it says for a moment") {

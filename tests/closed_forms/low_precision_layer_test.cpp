@@ -20,7 +20,7 @@ struct LayerTime {
   [[nodiscard]] double both() const { return products + casts; }
 };
 
-LayerTime layer_in(const char* gpu, pcg::Precision precision, pcg::Fp8Recipe recipe = pcg::Fp8Recipe::delayed) {
+LayerTime layer_in(const char* gpu, pcg::Precision precision, pcg::Fp8Scaling recipe = pcg::Fp8Scaling::delayed) {
   constexpr std::int64_t kLayerTokens = 15872, kLayerWidth = 4096, kLayerFfn = 16384;
   const profiles::DeviceProfile& device = profiles::device_profile(gpu);
   pcg::TrainingConfig training;
@@ -60,7 +60,7 @@ LayerTime layer_in(const char* gpu, pcg::Precision precision, pcg::Fp8Recipe rec
 struct Row {
   const char* gpu;
   pcg::Precision precision;
-  pcg::Fp8Recipe recipe;
+  pcg::Fp8Scaling recipe;
   double measured_ms, measured_products_ms;  // with casts, and without; 0: was not measured
 };
 
@@ -68,7 +68,7 @@ struct Row {
 
 TEST_CASE("a layer's products in low precision take what they were measured to take, against bf16") {
   using enum pcg::Precision;
-  using enum pcg::Fp8Recipe;
+  using enum pcg::Fp8Scaling;
   constexpr std::array kRows{Row{"b300-sxm-288gb", fp8, current, 9.15, 6.81},   Row{"b300-sxm-288gb", fp8, delayed, 7.80, 0},
                              Row{"b300-sxm-288gb", mxfp8, delayed, 8.98, 7.16}, Row{"b300-sxm-288gb", nvfp4, delayed, 6.45, 3.76},
                              Row{"h200-sxm-141gb", fp8, current, 20.3, 16.8},   Row{"h200-sxm-141gb", fp8, delayed, 19.0, 0},

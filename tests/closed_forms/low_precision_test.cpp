@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInHalf = 512, kSampleTokens = 256;  // width h, and tokens of a sample, of the model below
 
-pcg::TrainingConfig in_precision(pcg::Precision precision, pcg::Fp8Recipe recipe = pcg::Fp8Recipe::delayed) {
+pcg::TrainingConfig in_precision(pcg::Precision precision, pcg::Fp8Scaling recipe = pcg::Fp8Scaling::delayed) {
   pcg::TrainingConfig training;
   training.precision = precision;
   training.fp8_recipe = recipe;
@@ -110,8 +110,8 @@ TEST_CASE("what products read is kept in the bytes of the recipe") {
   };
   const auto closed_form = [](double x) { return 6 * (2 - x) - x; };
   CHECK(saved(in_precision(pcg::Precision::fp8), "dgx-h100") == test::about(closed_form(1)));
-  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current), "dgx-h100") == test::about(closed_form(1)));
-  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise), "dgx-h100") == test::about(closed_form(1 + 4.0 / 128)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Scaling::current), "dgx-h100") == test::about(closed_form(1)));
+  CHECK(saved(in_precision(pcg::Precision::fp8, pcg::Fp8Scaling::blockwise), "dgx-h100") == test::about(closed_form(1 + 4.0 / 128)));
   CHECK(saved(in_precision(pcg::Precision::mxfp8), "dgx-b200") == test::about(closed_form(1 + 1.0 / 32)));
   CHECK(saved(in_precision(pcg::Precision::nvfp4), "dgx-b200") == test::about(closed_form(0.5 + 1.0 / 16)));
 }
@@ -135,7 +135,7 @@ TEST_CASE("delayed scaling casts what no other kernel does, on Hopper with a tra
 }
 
 TEST_CASE("current scaling casts all, after passes for what no other kernel has found the largest value of") {
-  const auto training = in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::current);
+  const auto training = in_precision(pcg::Precision::fp8, pcg::Fp8Scaling::current);
   const PassBytes forward = forward_bytes(training), backward = backward_bytes(training);
   CHECK(forward.at("cast of an input") == test::about((1 + 1 + 1 + 4) * 3));
   CHECK(forward.at("amax of an input") == test::about(1 * 2));  // attention's
@@ -144,7 +144,7 @@ TEST_CASE("current scaling casts all, after passes for what no other kernel has 
 }
 
 TEST_CASE("scales of blocks make rows and columns of one read") {
-  const PassBytes blocks = forward_bytes(in_precision(pcg::Precision::fp8, pcg::Fp8Recipe::blockwise)),
+  const PassBytes blocks = forward_bytes(in_precision(pcg::Precision::fp8, pcg::Fp8Scaling::blockwise)),
                   mx = forward_bytes(in_precision(pcg::Precision::mxfp8)), four = forward_bytes(in_precision(pcg::Precision::nvfp4));
   CHECK(blocks.at("cast of an input") == test::about((1 + 1 + 1 + 4) * (2 + 2 * (1 + 4.0 / 128))));
   CHECK_FALSE(says(blocks, "amax of an input"));

@@ -90,9 +90,9 @@ TEST_CASE("products of gradients in fp8 take longer by what their device says, a
   const auto split = [&](const std::vector<pcg::Kernel>& kernels) {
     return std::ranges::any_of(kernels, &pcg::Kernel::split_accumulation);
   };
-  for (const auto recipe : {pcg::Fp8Recipe::delayed, pcg::Fp8Recipe::current, pcg::Fp8Recipe::blockwise}) {
+  for (const auto recipe : {pcg::Fp8Scaling::delayed, pcg::Fp8Scaling::current, pcg::Fp8Scaling::blockwise}) {
     training.fp8_recipe = recipe;
-    CHECK(split(sim::forward_kernels(shape, training, {})) == (recipe == pcg::Fp8Recipe::blockwise));
+    CHECK(split(sim::forward_kernels(shape, training, {})) == (recipe == pcg::Fp8Scaling::blockwise));
     CHECK(split(sim::input_gradient_kernels(shape, training, {})));
     CHECK(split(sim::weight_gradient_kernels(shape, training, {})));
   }

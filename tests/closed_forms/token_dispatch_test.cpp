@@ -116,13 +116,13 @@ TEST_CASE("a token crosses once to each host and goes on once to each rank") {
   const double tokens = 8 * kRowTokens * kWidth * kBytes, domains = 11.0 / 7, ranks = 2;
   // HybridEP sends 4 bytes for each of the 4 experts of a host with each copy, twice: weights out, and their gradients back.
   const double weights = 8 * kRowTokens * 4 * 4;
-  for (const pcg::Dispatch by : {pcg::Dispatch::deepep, pcg::Dispatch::hybridep}) {
+  for (const pcg::Dispatch by : {pcg::Dispatch::forwarded, pcg::Dispatch::forwarded_sorted}) {
     const DispatchCase c{.grid = dispatched(8, by)};
-    const double besides = by == pcg::Dispatch::hybridep ? 2 * weights : 0;
+    const double besides = by == pcg::Dispatch::forwarded_sorted ? 2 * weights : 0;
     CHECK(all_to_all(c) == test::about((4 * tokens + besides) * (domains * 1 / 2 + ranks * 3 / 4)));
-    if (by == pcg::Dispatch::hybridep) continue;  // what it gathers besides crosses, too
+    if (by == pcg::Dispatch::forwarded_sorted) continue;  // what it gathers besides crosses, too
     // A copy for each expert: 2 n h, half of which crosses. All else that crosses, sums of gradients, is the same.
-    const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
+    const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::all_to_all)};
     CHECK(over_infiniband(copies) - over_infiniband(c) == test::about(4 * tokens * (2.0 / 2 - domains / 2)));
     CHECK(simulated(c).notes.size() == simulated(copies).notes.size());
   }
@@ -134,12 +134,12 @@ TEST_CASE("HybridEP gathers who sends which token where, once for each dispatch"
     const auto of = [&](int layers) { return simulated({.grid = dispatched(8, by)}, layers).bytes.by_collective["all_gather"].value(); };
     return (of(4) - of(2)) / 2;
   };
-  CHECK(gathered(pcg::Dispatch::hybridep) - gathered(pcg::Dispatch::deepep) == test::about(8 * 7 * kRowTokens * 8));
+  CHECK(gathered(pcg::Dispatch::forwarded_sorted) - gathered(pcg::Dispatch::forwarded) == test::about(8 * 7 * kRowTokens * 8));
 }
 
 TEST_CASE(
     "HybridEP counts the rows that its kernels handle: a token once for each rank of a host on its way out, each copy on its way back") {
-  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::hybridep)};
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::forwarded_sorted)};
   of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
     const sim::Dataflow data = sim::dataflow_of(plan);
     int seen = 0;
@@ -171,7 +171,7 @@ TEST_CASE(
 TEST_CASE("within one host a rank that has several of a token's experts gets one copy") {
   // E 8, R 4 of one host, two experts each: N_R = 4 (1 - C(6,2) / C(8,2)) = 4 (1 - 15/28) = 13/7, where copies for experts are 2.
   const double tokens = 4 * kRowTokens * kWidth * kBytes;
-  const DispatchCase c{.grid = dispatched(4, pcg::Dispatch::deepep), .nodes = 1, .samples = 4};
+  const DispatchCase c{.grid = dispatched(4, pcg::Dispatch::forwarded), .nodes = 1, .samples = 4};
   CHECK(all_to_all(c) == test::about(4 * tokens * 13 / 7 * 3 / 4));
   CHECK(std::ranges::count(simulated(c).notes,
                            "dispatch deepep saves nothing on the network: ranks that share experts are in one NVLink domain, where a token "
@@ -182,7 +182,7 @@ TEST_CASE("within one host a rank that has several of a token's experts gets one
 TEST_CASE("tensor ranks that cut the sequence send their own parts") {
   // data 4 x tensor 2 on two hosts, expert 4: groups of 4 ranks, two in each host; a rank has half a sample's tokens, two experts.
   // N_D = 11/7 as above; N_R = 13/7.
-  DispatchCase c{.grid = dispatched(4, pcg::Dispatch::deepep), .samples = 4};
+  DispatchCase c{.grid = dispatched(4, pcg::Dispatch::forwarded), .samples = 4};
   c.grid.tensor = 2;
   c.grid.sequence_parallel = true;
   const double tokens = 4 * kRowTokens * kWidth * kBytes;
@@ -190,7 +190,7 @@ TEST_CASE("tensor ranks that cut the sequence send their own parts") {
 }
 
 TEST_CASE("an estimate prices both steps as the simulation does") {
-  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::deepep)};
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::forwarded)};
   of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {
     const sim::Oracle oracle(cluster);
     const double seconds = sim::simulate_plan(plan, cluster).iteration_time.value();
@@ -202,23 +202,23 @@ TEST_CASE("an estimate prices both steps as the simulation does") {
 TEST_CASE("routing limited to groups bounds the hosts that a token reaches") {
   // Two groups, one on each host, one of a token: it reaches one host, and two of the four ranks there.
   const double tokens = 8 * kRowTokens * kWidth * kBytes;
-  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::deepep), .groups = 2};
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::forwarded), .groups = 2};
   CHECK(all_to_all(c) == test::about(4 * tokens * (1.0 / 2 + 2.0 * 3 / 4)));
   // Copies for experts are as many as before.
-  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl), .groups = 2};
+  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::all_to_all), .groups = 2};
   CHECK(all_to_all(copies) == test::about(4 * tokens * 2 * 7 / 8));
 }
 
 TEST_CASE("where experts are filled unequally, all wait for the one that has most") {
   // Half more than the even share, with no token dropped: half more is sent, whoever brings it.
   const double tokens = 8 * kRowTokens * kWidth * kBytes;
-  for (const pcg::Dispatch by : {pcg::Dispatch::nccl, pcg::Dispatch::deepep}) {
+  for (const pcg::Dispatch by : {pcg::Dispatch::all_to_all, pcg::Dispatch::forwarded}) {
     DispatchCase c{.grid = dispatched(8, by)};
     const double even = all_to_all(c);
     c.imbalance = 1.5;
     CHECK(all_to_all(c) == test::about(1.5 * even));
   }
-  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .imbalance = 1.5};
+  const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::all_to_all), .imbalance = 1.5};
   CHECK(all_to_all(c) == test::about(4 * tokens * 1.5 * 2 * 7 / 8));
 }
 
@@ -230,9 +230,9 @@ TEST_CASE("allgather brings all tokens to all ranks of experts, and sums back") 
     const auto of = [&](int layers) { return simulated(c, layers).bytes.by_collective[collective].value(); };
     return (of(4) - of(2)) / 2;
   };
-  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::nccl)};
+  const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::all_to_all)};
   for (const double imbalance : {1.0, 1.5}) {
-    const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::allgather), .imbalance = imbalance};
+    const DispatchCase c{.grid = dispatched(8, pcg::Dispatch::all_gather), .imbalance = imbalance};
     const double tokens = 8 * 7 * kRowTokens * kWidth * kBytes, map = 8 * 7 * kRowTokens * 8 * (1 + kBytes);
     CHECK(all_to_all(c) == 0);
     CHECK(moved(c, "all_gather") - moved(copies, "all_gather") == test::about(2 * tokens + map));
@@ -248,8 +248,8 @@ TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes fir
     return of_plan({.grid = dispatched(8, by)}, 2,
                    [](const pcg::Plan& plan, const topology::Cluster& cluster) { return sim::Oracle(cluster).memory(plan).peak.value(); });
   };
-  CHECK(peak(pcg::Dispatch::allgather) - peak(pcg::Dispatch::nccl) <= 8 * kRowTokens * kWidth * kBytes);
-  CHECK(peak(pcg::Dispatch::allgather) > peak(pcg::Dispatch::nccl));
+  CHECK(peak(pcg::Dispatch::all_gather) - peak(pcg::Dispatch::all_to_all) <= 8 * kRowTokens * kWidth * kBytes);
+  CHECK(peak(pcg::Dispatch::all_gather) > peak(pcg::Dispatch::all_to_all));
   const auto combined = [](pcg::Dispatch by) {
     return of_plan({.grid = dispatched(8, by)}, 2, [](const pcg::Plan& plan, const topology::Cluster&) {
       const sim::Dataflow data = sim::dataflow_of(plan);
@@ -264,7 +264,7 @@ TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes fir
       return bytes;
     });
   };
-  CHECK(combined(pcg::Dispatch::allgather) - combined(pcg::Dispatch::nccl) ==
+  CHECK(combined(pcg::Dispatch::all_gather) - combined(pcg::Dispatch::all_to_all) ==
         test::about(2 * 8 * kRowTokens * kWidth * kBytes));  // two layers
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("ranks that gather all tokens hold them, and fill them with zeroes fir
 // beside layers of both.
 TEST_CASE("a forward pass beside a backward pass holds a layer more, and no logits") {
   const auto layer = [](int vocab) {
-    DispatchCase c{.grid = dispatched(8, pcg::Dispatch::nccl), .samples = 32, .vocab = vocab};
+    DispatchCase c{.grid = dispatched(8, pcg::Dispatch::all_to_all), .samples = 32, .vocab = vocab};
     c.grid.overlap.experts = true;
     c.grid.micro_batch = 1;
     return of_plan(c, 2, [](const pcg::Plan& plan, const topology::Cluster& cluster) {

@@ -135,7 +135,7 @@ TEST_CASE("reading what was written gives the plan again") {
     p.micro_batches = ranks * static_cast<int>(1 + random.below(3));
     p.training.global_batch *= p.micro_batches;
     p.training.precision = static_cast<Precision>(random.below(7));
-    if (p.training.precision == Precision::fp8) p.training.fp8_recipe = static_cast<pcg::Fp8Recipe>(random.below(3));
+    if (p.training.precision == Precision::fp8) p.training.fp8_recipe = static_cast<pcg::Fp8Scaling>(random.below(3));
     p.training.fp8_attention = pcg::has_fp8_attention(p.training.precision) && random.below(2) == 0;
     if (casts_products(p.training.precision))
       p.training.bf16_layers = {static_cast<int>(random.below(3)), static_cast<int>(random.below(3)), random.below(2) == 0};

@@ -53,6 +53,21 @@ TEST_CASE("a group counts by what tells it from the question") {
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(28))) == test::about(0.25));
 }
 
+TEST_CASE("a workload with profiles of its own is of another kind than what was measured with those that ship") {
+  const IntervalModel m = model();
+  Workload w = question();
+  w.kind.own.framework = true;
+  CHECK(w.kind != kKind);
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], w)) == test::about(0.1));
+  w.kind.own = {.framework = false, .device = true, .network = true};
+  CHECK(similarity_of(m.similarity, difference_of(m.groups[0], w)) == test::about(0.5 * 0.5));
+  w.kind.own.framework = true;
+  CHECK(
+      interval_for(m, w, base::Seconds(1))
+          .note.text.ends_with(
+              "(megatron of the scenario, of a file, several nodes, its profile of a file, half precision, whole replicas, dense layers)"));
+}
+
 TEST_CASE("the spread is the weighted quantiles of all groups") {
   // Weights 1 and 0.05, a quarter of each per quantile: from below 0.0125, 0.0125, 0.25; a tenth of 1.05 is reached at -0.1. From above
   // the same: 0.6 and 0.5 have 0.0125 each, 0.2 has a quarter.

@@ -12,7 +12,6 @@
 #include "scenario_text.hpp"
 #include "scenarios/answer/check.hpp"
 #include "scenarios/answer/result.hpp"
-#include "scenarios/answer/run_notes.hpp"
 #include "tests/about.hpp"
 
 namespace {

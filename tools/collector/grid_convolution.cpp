@@ -8,7 +8,7 @@ namespace collector {
 namespace {
 
 // One of each sort of layer; `samples` is set later. ResNeXt-50 32x4d (Xie et al., arXiv 1611.05431, table 1) and Inception-v3
-// (Szegedy et al., arXiv 1512.00567, table 1), as pcg/models/families/convolutional.cpp builds them.
+// (Szegedy et al., arXiv 1512.00567, table 1), as pcg/models/families/networks.cpp builds them.
 std::vector<ConvolutionShape> published_layers() {
   return {{1, 3, 224, 224, 64, 7, 7, 2, 3, 3, 1},   {1, 64, 56, 56, 128, 1, 1, 1, 0, 0, 1},   {1, 128, 56, 56, 128, 3, 3, 1, 1, 1, 32},
           {1, 128, 56, 56, 256, 1, 1, 1, 0, 0, 1},  {1, 256, 56, 56, 512, 1, 1, 2, 0, 0, 1},  {1, 256, 56, 56, 256, 3, 3, 2, 1, 1, 32},

@@ -161,7 +161,7 @@ GraphTensorRef LayerBuilder::mamba(const std::string& prefix, GraphTensorRef x) 
   return b_.add(prefix + ".out", Linear{.out = c_.hidden}, {x});
 }
 
-// Norms are named as those of layers of two parts, by what stands behind them.
+// Norms are named as those of layers of two parts, by the part after them.
 GraphTensorRef LayerBuilder::single_part_layer(const std::string& prefix, GraphTensorRef x, LayerPart part) {
   const auto behind = [&](const char* name, const char* norm_name, auto&& make) {
     return add(prefix + name + ".residual", x, make(prefix + name, norm(prefix + norm_name, x)));

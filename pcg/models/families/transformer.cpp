@@ -126,7 +126,7 @@ std::vector<std::string> stack_problems(const TransformerConfig& c) {
   return result;
 }
 
-// Of a pattern's letters.
+// The parts of a pattern's letters.
 std::optional<std::string> pattern_problem(const TransformerConfig& c, std::string_view key, const std::string& pattern) {
   const std::size_t wrong = pattern.find_first_not_of(kPatternLetters);
   if (wrong != std::string::npos)

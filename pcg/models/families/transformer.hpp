@@ -38,7 +38,7 @@ struct TransformerConfig {
   bool shared_gate = false;                              // the shared expert's result is scaled by a sigmoid of the token
   bool expert_biases = false;                            // on experts and their router
   bool sigmoid_router = false;                           // scores of experts by sigmoid, not softmax
-  std::int64_t expert_groups = 1, groups_per_token = 1;  // a token has its experts in so many of so many equal groups
+  std::int64_t expert_groups = 1, groups_per_token = 1;  // a token has its experts in `groups_per_token` of `expert_groups` equal groups
   // Latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1), with kv_rank: keys and values of head_dim and value_dim come from
   // kv_rank numbers per token, and a key has rope_dim more that all heads share. query_rank 0: queries come straight from hidden.
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, value_dim = 0;
@@ -51,7 +51,7 @@ struct TransformerConfig {
   // * attention, - MLP, E experts. Empty: each layer has attention and a feed-forward part. mtp_pattern: of a module's layers.
   std::string pattern, mtp_pattern;
   std::int64_t mamba_heads = 0, mamba_head_dim = 64, mamba_groups = 8, mamba_state = 128, mamba_kernel = 4, mamba_chunk = 128;
-  std::int64_t expert_latent = 0;  // experts see so many numbers of a token, projected from hidden and back; 0: hidden
+  std::int64_t expert_latent = 0;  // width that experts see of a token, projected from hidden and back; 0: hidden
   AttentionKind attention = AttentionKind::flash;
   double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
   bool head = true;             // language-model head and cross-entropy
@@ -61,7 +61,7 @@ struct TransformerConfig {
 // Inputs "tokens" and, with a head, "labels" [batch, sequence_length]; "mtp0.tokens" and "mtp0.labels" of each module of prediction;
 // "token_types" where there are some, "next_sentence_labels" [batch] with a pooler and a head. Requires: sizes that fit (see problems()).
 [[nodiscard]] Graph transformer(const TransformerConfig& config, std::int64_t batch);
-// What does not fit together, one sentence each: heads that do not divide, a position table that is too short. Empty: all fits.
+// Returns the contradictions, one sentence each: heads that do not divide, a position table that is too short. Empty: all fits.
 [[nodiscard]] std::vector<std::string> problems(const TransformerConfig& config);
 
 }  // namespace pcg::models

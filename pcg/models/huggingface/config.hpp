@@ -38,9 +38,9 @@ class Config {
   // A choice among names that transformers allows here.
   Unary::Kind function(std::string_view key, const std::string& usual);
 
-  // What the model that is built does otherwise than the config says.
+  // A difference of the model that is built from the config.
   void note(std::string text) { notes_.push_back(std::move(text)); }
-  // Returns: these, and one sentence that names the keys that nobody asked for, where they say anything of weight. Keys of training,
+  // Returns: these, and one sentence that names the keys that were not asked for, where they matter. Keys of training,
   // tokens and numerics (initialisers, ids, epsilons, rotation bases) are not named, nor those that are null, false or 0.
   [[nodiscard]] std::vector<std::string> notes() const;
 

@@ -1,4 +1,4 @@
-// What belongs together in a draft: linear layers with their biases and activations, and attention.
+// Joins nodes of a draft that belong together: linear layers with their biases and activations, and attention.
 
 #include <algorithm>
 #include <optional>
@@ -116,7 +116,7 @@ class AttentionMatcher {
     const auto* s = std::get_if<Softmax>(&n.op);
     return s != nullptr && (s->axis == -1 || s->axis == 3);
   }
-  // What is behind any number of scalings.
+  // The value after any number of scalings.
   std::optional<GraphTensorRef> unscaled(GraphTensorRef t) const {
     while (const auto n = inner(t)) {
       const auto* unary = std::get_if<Unary>(&n->op);

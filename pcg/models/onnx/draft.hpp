@@ -36,7 +36,7 @@ class Draft {
 };
 
 // A bias that is added to what a linear layer puts out, and a relu, sigmoid or tanh behind a linear layer or a convolution, become part of
-// it, where nothing else reads what stands between. `outputs` are read by losses that are not there yet.
+// it, where nothing else reads the nodes between. `outputs` are read by losses that are not there yet.
 void join_linears(Draft& draft, const std::vector<GraphTensorRef>& outputs);
 
 // Softmax of products of heads, from the three tensors whose last dim holds the heads to the one that holds what they give, becomes the

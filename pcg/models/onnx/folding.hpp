@@ -21,7 +21,7 @@ using KnownInputs = std::span<const Tensor* const>;
 [[nodiscard]] std::optional<Sizes> broadcast(const Sizes& a, const Sizes& b);
 // An axis counted from the end where it is below 0; nullopt: there is none such among `rank`.
 [[nodiscard]] std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
-// What an ONNX Reshape makes of sizes: 0 keeps, -1 takes what is left. allow_zero: 0 is a size. nullopt: elements do not come out even.
+// Returns the sizes after an ONNX Reshape: 0 keeps, -1 takes what is left. allow_zero: 0 is a size. nullopt: elements do not come out even.
 [[nodiscard]] std::optional<Sizes> reshaped(const Sizes& from, const Sizes& to, bool allow_zero = false);
 // Axes of a node: its attribute, or, since opset 13 or so, its input of that number. nullopt: neither is there.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Tensor* input);
@@ -35,8 +35,8 @@ struct Range {
   std::size_t axis = 0;
   std::int64_t begin = 0, step = 1, length = 0;
 };
-// What a Slice takes of a tensor of these sizes; nullopt: its numbers are not known or do not fit. inputs: as for folded(), the first is
-// not looked at.
+// Returns the ranges that a Slice takes of a tensor of these sizes; nullopt: its numbers are not known or do not fit. inputs: as for
+// folded(), the first is not looked at.
 [[nodiscard]] std::optional<std::vector<Range>> ranges_of(const Node& node, const Sizes& sizes, KnownInputs inputs);
 
 }  // namespace pcg::models::onnx

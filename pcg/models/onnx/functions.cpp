@@ -1,4 +1,4 @@
-// Functions of one value, told by what they give at a few places.
+// Functions of one value, identified by their results at a few places.
 
 #include <algorithm>
 #include <array>
@@ -73,7 +73,7 @@ class Function {
     values_[of_] = x;
     return value(last_.outputs[0], 0);
   }
-  // Those that at() went through.
+  // The values that at() went through.
   [[nodiscard]] const std::set<const Node*>& nodes() const { return nodes_; }
 
  private:

@@ -249,7 +249,7 @@ std::optional<GraphTensorRef> Importer::output(const std::string& name) {
 }
 
 void Importer::take(const Node& node) {
-  // What was refused is refused once: what follows from it says nothing more.
+  // A node is refused once: nodes that follow from it report nothing more.
   const auto is_lost = [&](const std::string& i) { return !i.empty() && held(i).kind == Held::Kind::nothing; };
   if (std::ranges::any_of(node.inputs, is_lost)) return;
   scope_ = scope_of(node.name);

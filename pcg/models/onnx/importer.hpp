@@ -29,10 +29,10 @@ struct Samples {
   std::int64_t outer = 1;
 };
 
-// What a name stands for while the nodes are walked through.
+// The value of a name while the nodes are walked through.
 struct Held {
   enum class Kind {
-    nothing,    // an output that nobody can read: what made it was refused
+    nothing,    // an output that cannot be read: its node was refused
     tensor,     // of the draft
     constant,   // numbers that are known
     weight,     // an initializer; it becomes a tensor when an operator reads it
@@ -52,7 +52,7 @@ struct Held {
 
 class Importer {
  public:
-  // `samples`: the number that stands for the batch where a file leaves it free; `sizes`: the other free sizes by name.
+  // `samples`: the batch where a file leaves it free; `sizes`: the other free sizes by name.
   Importer(const Model& model, std::int64_t samples, const std::map<std::string, std::int64_t>& sizes);
 
   struct Problem {

@@ -107,7 +107,7 @@ std::int64_t field_integer(const ::onnx::TensorProto& t, int i) {
   if (t.data_type() == T::UINT32 || t.data_type() == T::UINT64) return static_cast<std::int64_t>(t.uint64_data(i));
   return t.int32_data(i);
 }
-// Of that field: a damaged tensor may have numbers in others.
+// Only that field counts: a damaged tensor may have numbers in others.
 int field_count(const ::onnx::TensorProto& t) {
   using T = ::onnx::TensorProto;
   switch (t.data_type()) {

@@ -32,7 +32,7 @@ struct Tensor {
   [[nodiscard]] std::optional<double> scalar() const;
 };
 
-// The numbers of a tensor are kept up to so many: masks of 4096 x 4096 positions, and all that shapes are made of.
+// The numbers of a tensor are kept up to this count: masks of 4096 x 4096 positions, and all that shapes are made of.
 inline constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
 
 struct OtherAttribute {};  // a graph, a type, ...

@@ -60,7 +60,7 @@ class NormMatcher {
     return n;
   }
 
-  // Of x / d, x * (1 / d), x * reciprocal(d): numerator and d.
+  // Returns numerator and d of x / d, x * (1 / d), x * reciprocal(d).
   std::optional<Parts> parts_of(const Node& q) {
     if (q.inputs.size() != 2) return std::nullopt;
     if (q.type == "Div") return parts(q.inputs[0], q.inputs[1]);
@@ -91,7 +91,7 @@ class NormMatcher {
     return Parts{numerator, numerator, false};
   }
 
-  // What a mean over the last dim, which stays as a dim of one, is of.
+  // Returns the operand of a mean over the last dim, which stays as a dim of one.
   std::optional<std::string> mean_of(const std::string& value) {
     const Node* n = take(value, "ReduceMean");
     if (n == nullptr || n->integer("keepdims", 1) != 1) return std::nullopt;

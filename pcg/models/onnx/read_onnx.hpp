@@ -15,7 +15,7 @@ namespace pcg::models::onnx {
 
 enum class Loss { cross_entropy, squared_error };
 
-// What stands beside the file's name.
+// Keys beside the file's name.
 struct ReadConfig {
   std::map<std::string, std::int64_t> sizes;  // free sizes of inputs by name, but for the first dims, which hold the samples
   std::vector<std::string> outputs;           // those that get a loss; empty: all

@@ -8,7 +8,7 @@
 namespace pcg::models::onnx {
 namespace {
 
-// What kind of numbers every value has, as far as it matters for casts.
+// The kind of numbers of every value, as far as it matters for casts.
 class Elements {
  public:
   explicit Elements(const Model& model) {

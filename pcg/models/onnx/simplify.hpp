@@ -35,13 +35,13 @@ class Wiring {
 void simplify(Model& model);
 
 // Several nodes that compute a known function of one value, point by point, become one: Gelu, Silu, Relu2, whatever it was made of. They
-// are told by their values at a few places.
+// are identified by their values at a few places.
 void join_functions(Model& model);
 
 // The nodes of a norm over the last dim, with its gain and bias, become one LayerNormalization or RMSNormalization.
 void join_norms(Model& model);
 
-// Nodes that become one, which stands where the one that makes its outputs stood.
+// Nodes that become one, in the place of the one that makes its outputs.
 struct Joined {
   std::vector<const Node*> old;
   Node node;

@@ -1,23 +1,28 @@
 #include "scenarios/confidence/fit/framework_fit.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <nlopt.hpp>
+#include <set>
 
 #include "base/diagnostics.hpp"
 #include "base/processes/worker_pool.hpp"
+#include "base/yaml/parse.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/fit/profile_text.hpp"
+#include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/answer/run_notes.hpp"
 #include "sim/simulation.hpp"
 
 namespace confidence {
 namespace {
 
-// A constant that is so many times larger or smaller must change the mean error by so much, or the points do not identify it.
+// A constant that is kProbe times larger or smaller must change the mean error by kIdentifiable, or the points do not identify it.
 constexpr double kProbe = 1.1, kIdentifiable = 1e-4;
 
 // A point planned once: simulated for every choice of constants.
@@ -199,6 +204,102 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
     result.cross_validated += fitter.error_of(fitter.fit(halves[h]), halves[1 - h]).relative * static_cast<double>(halves[1 - h].size()) /
                               static_cast<double>(points.size());
   return result;
+}
+
+namespace {
+
+using profiles::FrameworkProfile;
+using profiles::HostCosts;
+
+// Bounds of host times: from times that add nothing to a bare launch up to times that no framework needs.
+std::vector<FrameworkConstant> host_times() {
+  return {{"host.forward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::forward_kernel, {}},
+          {"host.backward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::backward_kernel, {}},
+          {"host.collective", 30e-6, 3e-6, 500e-6, &HostCosts::collective, {}},
+          {"host.launch_jitter", 10e-6, 1e-7, 500e-6, &HostCosts::launch_jitter, {}},
+          {"host.recomputed_block", 100e-6, 1e-6, 5e-3, &HostCosts::recomputed_block, {}},
+          {"host.unit", 500e-6, 1e-6, 10e-3, &HostCosts::unit, {}},
+          {"host.attention_kernel", 40e-6, 1e-6, 300e-6, &HostCosts::attention_kernel, {}},
+          {"host.exchange", 500e-6, 1e-6, 20e-3, &HostCosts::exchange, {}},
+          {"host.expert", 10e-6, 1e-7, 500e-6, &HostCosts::expert, {}},
+          {"host.micro_batch", 500e-6, 1e-6, 20e-3, &HostCosts::micro_batch, {}},
+          {"host.iteration", 5e-3, 1e-5, 100e-3, &HostCosts::iteration, {}}};
+}
+
+}  // namespace
+
+std::vector<FrameworkConstant> framework_constants() {
+  std::vector<FrameworkConstant> constants = host_times();
+  std::set<std::string> seen;
+  for (const std::string& device : profiles::device_names()) {
+    const std::string generation = profiles::generation_of(device);
+    if (!seen.insert(generation).second) continue;
+    constants.push_back({"attention." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention, generation});
+    constants.push_back({"attention_gradient." + generation, 0.3, 0.05, 0.9, &FrameworkProfile::attention_gradient, generation});
+    constants.push_back({"sustained." + generation, 0.9, 0.4, 1, &FrameworkProfile::sustained, generation});
+  }
+  return constants;
+}
+
+double value_of(const FrameworkConstant& c, const FrameworkProfile& f) {
+  if (const HostTime* time = std::get_if<HostTime>(&c.field)) return (f.host.**time).value();
+  const auto& shares = f.*std::get<Shares>(c.field);
+  const auto at = shares.find(c.generation);
+  return at == shares.end() ? 0 : at->second;
+}
+
+FrameworkProfile with_value(FrameworkProfile f, const FrameworkConstant& c, double value) {
+  if (const HostTime* time = std::get_if<HostTime>(&c.field)) f.host.** time = base::Seconds(value);
+  else if (value > 0) (f.*std::get<Shares>(c.field))[c.generation] = value;
+  else (f.*std::get<Shares>(c.field)).erase(c.generation);
+  return f;
+}
+
+namespace {
+
+std::vector<std::string> comments_on(const FittedConstant& c, const FrameworkFit& fit, const std::string& command) {
+  std::string rows;
+  for (const GroupError& g : fit.groups)
+    rows += fmt::format("{}{} {:.1f} % on {}", rows.empty() ? "" : ", ", g.group, 100 * g.error, g.points);
+  return {fmt::format("# {}", command),
+          fmt::format("{}mean error {:.1f} % on {} points ({:.1f} % before), each half by the other {:.1f} %: {}", fit::kMore,
+                      100 * fit.error, fit.points, 100 * fit.error_before, 100 * fit.cross_validated, rows),
+          fmt::format("{}{}; a tenth less: {:.1f} %, a tenth more: {:.1f} %", fit::kMore,
+                      c.before > 0 ? "was " + constant_text(c.name, c.before) : "was not set", 100 * c.error_less, 100 * c.error_more)};
+}
+
+// Whether all, some or none of the host's times that are not 0 were fitted.
+profiles::HostBasis basis_after(const FrameworkFit& fit) {
+  const bool all_before = fit.profile.host.basis == profiles::HostBasis::fitted;
+  int fitted = 0, others = 0;
+  for (const FrameworkConstant& c : framework_constants()) {
+    if (!std::holds_alternative<HostTime>(c.field)) continue;
+    const auto at = std::ranges::find(fit.constants, c.name, &FittedConstant::name);
+    if (at != fit.constants.end() && at->identifiable) ++fitted;
+    else if (value_of(c, fit.profile) > 0 && !all_before) ++others;
+  }
+  if (fitted == 0) return fit.profile.host.basis;
+  return others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
+}
+
+}  // namespace
+
+std::string constant_text(const std::string& constant, double value) {
+  return constant.starts_with("host.") ? base::to_text(base::Seconds(value)) : fmt::format("{:.3f}", value);
+}
+
+std::string with_fitted(std::string text, const FrameworkFit& fit, const std::string& command) {
+  fit::CommentedYaml profile(text, "framework");
+  for (const FittedConstant& c : fit.constants) {
+    if (!c.identifiable) continue;
+    const std::size_t dot = c.name.find('.');
+    profile.set(c.name.substr(0, dot), c.name.substr(dot + 1), constant_text(c.name, c.value), comments_on(c, fit, command));
+  }
+  const profiles::HostBasis basis = basis_after(fit);
+  if (basis != fit.profile.host.basis) profile.set("host", "basis", profiles::host_basis_names()[static_cast<std::size_t>(basis)], {});
+  text = profile.text();
+  (void)profiles::load_framework_profile(base::parse_yaml(text, "<fitted profile>"));
+  return text;
 }
 
 }  // namespace confidence

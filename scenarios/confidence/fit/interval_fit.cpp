@@ -73,7 +73,7 @@ void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, cons
   }
 }
 
-// What is left out with a point: all groups of its source, of its device, of its family of models.
+// Groups that are left out with a point: all groups of its source, of its device, of its family of models.
 constexpr std::size_t kLeftOut = 3;
 std::array<bool, kLeftOut> left_out_with(const Residual& r, const GroupKey& group) {
   return {std::get<0>(group) == r.source, std::get<1>(group).device == r.question.kind.device, std::get<2>(group) == r.family};

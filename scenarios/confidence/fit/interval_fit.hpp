@@ -22,7 +22,7 @@ struct Residual {
   double log_ratio = 0;  // ln(measured / predicted)
 };
 
-// Below so many residuals a tail of 5 % is less than one of them: no model is made.
+// With fewer residuals a tail of 5 % is less than one of them: no model is made.
 inline constexpr std::size_t kLeastResiduals = 20;
 
 // Returns the interval score of a spread for a residual: its width and, where it misses, 2 / (1 - level) times by how much. Of all spreads
@@ -42,7 +42,7 @@ inline constexpr std::size_t kLeastResiduals = 20;
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
 
 // Interval models held against residuals that they were made without.
-// Of intervals for points that the whole fit, its constants too, had not seen: means over sources of the means over their points.
+// Figures of intervals for points that the whole fit, its constants too, had not seen: means over sources of the means over their points.
 struct UnseenFigures {
   double coverage = 0;  // share inside
   double width = 0;     // (high - low) / predicted

@@ -12,7 +12,7 @@ namespace {
 using pcg::ScheduleKind;
 
 Option dispatch_option() {
-  return {"dispatch", Choice{.words = pcg::names<pcg::Dispatch>(), .by_default = static_cast<std::size_t>(pcg::Dispatch::nccl)},
+  return {"dispatch", Choice{.words = pcg::names<pcg::Dispatch>(), .by_default = static_cast<std::size_t>(pcg::Dispatch::all_to_all)},
           "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
           "network and from there one for each rank, `allgather` all tokens to all ranks that share experts out"};
 }
@@ -122,7 +122,7 @@ std::optional<OptionProblem> wrong_merging(const GridConfig& c) {
 }
 
 std::optional<OptionProblem> wrong_dispatch(const GridConfig& c) {
-  if (c.dispatch == pcg::Dispatch::nccl || c.expert > 1) return std::nullopt;
+  if (c.dispatch == pcg::Dispatch::all_to_all || c.expert > 1) return std::nullopt;
   return OptionProblem{"dispatch",
                        fmt::format("{} brings tokens to experts that ranks share out, and there are none", pcg::name_of(c.dispatch)),
                        "write e.g. expert: 8, or leave dispatch out"};

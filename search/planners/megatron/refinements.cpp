@@ -49,7 +49,7 @@ Refinement schedules_of(const GridConfig& config) {
 
 // The libraries move what tokens need in two steps alike: one of them stands for both.
 Refinement dispatches_of(const GridConfig& config) {
-  return config.expert == 1 ? Refinement{"dispatch", {}} : choice(config, "dispatch", {pcg::Dispatch::deepep}, &GridConfig::dispatch);
+  return config.expert == 1 ? Refinement{"dispatch", {}} : choice(config, "dispatch", {pcg::Dispatch::forwarded}, &GridConfig::dispatch);
 }
 
 Refinement experts_of(const GridConfig& config) {

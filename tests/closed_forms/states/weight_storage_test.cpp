@@ -29,7 +29,7 @@ topology::Cluster four_gpus(const char* preset) {
 struct Stored {
   pcg::Precision precision = pcg::Precision::fp8;
   pcg::WeightStorage weights = pcg::WeightStorage::bf16;
-  pcg::Fp8Recipe recipe = pcg::Fp8Recipe::delayed;
+  pcg::Fp8Scaling recipe = pcg::Fp8Scaling::delayed;
   const char* preset = "dgx-b200";
 };
 
@@ -80,12 +80,12 @@ TEST_CASE("weights of products are kept and gathered in the bytes of their forma
   using Storage = pcg::WeightStorage;
   check_storage({bf16, Storage::bf16}, 2, 0, 2);
   check_storage({fp8, Storage::bf16}, 2, 1, 2);
-  check_storage({fp8, Storage::bf16, pcg::Fp8Recipe::current, "dgx-h100"}, 2, 2, 2);
-  check_storage({fp8, Storage::bf16, pcg::Fp8Recipe::blockwise, "dgx-h100"}, 2, 2 + 8.0 / (128 * 128), 2);
+  check_storage({fp8, Storage::bf16, pcg::Fp8Scaling::current, "dgx-h100"}, 2, 2, 2);
+  check_storage({fp8, Storage::bf16, pcg::Fp8Scaling::blockwise, "dgx-h100"}, 2, 2 + 8.0 / (128 * 128), 2);
   check_storage({mxfp8, Storage::bf16}, 2, 2.0625, 2);
   check_storage({nvfp4, Storage::bf16}, 2, 1.125, 2);
   check_storage({fp8, Storage::fp8}, 1, 0, 1);
-  check_storage({fp8, Storage::fp8_transposed, pcg::Fp8Recipe::delayed, "dgx-h100"}, 2, 0, 1);
+  check_storage({fp8, Storage::fp8_transposed, pcg::Fp8Scaling::delayed, "dgx-h100"}, 2, 0, 1);
   check_storage({mxfp8, Storage::mxfp8}, 2.0625, 0, 2);
   check_storage({nvfp4, Storage::nvfp4}, 1.125, 0, 0.5);
 }

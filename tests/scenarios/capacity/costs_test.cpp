@@ -1,4 +1,4 @@
-#include "scenarios/capacity/costs.hpp"
+#include "scenarios/capacity/entries.hpp"
 #include "tests/about.hpp"
 
 #include <doctest/doctest.h>

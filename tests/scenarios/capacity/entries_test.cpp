@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "made_cases.hpp"
-#include "scenarios/capacity/goodput.hpp"
 #include "tests/about.hpp"
 
 using base::Dollars;

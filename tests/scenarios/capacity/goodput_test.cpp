@@ -1,4 +1,4 @@
-#include "scenarios/capacity/goodput.hpp"
+#include "scenarios/capacity/entries.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -11,20 +11,20 @@
 
 namespace pcg {
 
-// Every dim of every tensor as a run of pieces, of which its size is the sum. A concat joins the runs of its inputs, a split or a slice
+// Every dim of every tensor as a run of segments, of which its size is the sum. A concat joins the runs of its inputs, a split or a slice
 // takes a part of one. Dims that an operator indexes by one loop and that have one size are one dim, and so are those of inputs and weights
-// of one name in several graphs: where one is cut, all are. Where the parts of a dim are given new sizes piece by piece, sums of sizes stay
-// sums, whoever joins or takes apart: a + b of two merged convolutions is a + b, though another tensor has a size of its own that equals
-// it.
-class Pieces {
+// of one name in several graphs: where one is cut, all are. Where the parts of a dim are given new sizes segment by segment, sums of sizes
+// stay sums, whoever joins or takes apart: a + b of two merged convolutions is a + b, though another tensor has a size of its own that
+// equals it.
+class Segments {
  public:
-  // The pieces of all graphs. Cost: O((dims + concats, splits, slices and their inputs * cuts) * longest chain of them). A dim that is cut
-  // in more than kMostCuts places (a tensor added to itself, shifted by one) is not cut further.
-  explicit Pieces(std::span<const Graph> graphs);
+  // The segments of all graphs. Cost: O((dims + concats, splits, slices and their inputs * cuts) * longest chain of them). A dim that is
+  // cut in more than kMostCuts places (a tensor added to itself, shifted by one) is not cut further.
+  explicit Segments(std::span<const Graph> graphs);
 
   // Returns the ascending offsets inside a dim at which graph number `graph` is cut.
   [[nodiscard]] const std::set<std::int64_t>& cuts(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const;
-  // Returns the sizes of a dim's pieces, in order.
+  // Returns the sizes of a dim's segments, in order.
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const;
 
   static constexpr std::size_t kMostCuts = 256;
@@ -45,8 +45,8 @@ class Pieces {
 
   std::vector<std::vector<std::vector<std::size_t>>> first_;  // by graph, node, output: the number of dim 0
   std::vector<std::int64_t> sizes_;                           // of each dim
-  mutable std::vector<std::size_t> parent_;                   // of a dim, towards the one that stands for all that are the same
-  std::vector<std::set<std::int64_t>> cuts_;                  // of the dims that stand for others
+  mutable std::vector<std::size_t> parent_;                   // of a dim, towards the representative of all that are the same
+  std::vector<std::set<std::int64_t>> cuts_;                  // of the representatives
   std::vector<Part> parts_;
 };
 

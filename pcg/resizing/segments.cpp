@@ -1,4 +1,4 @@
-#include "pcg/resizing/pieces.hpp"
+#include "pcg/resizing/segments.hpp"
 
 #include <map>
 #include <numeric>
@@ -21,7 +21,7 @@ bool is_source(const GraphNode& n) { return std::holds_alternative<Input>(n.op) 
 
 }  // namespace
 
-Pieces::Pieces(std::span<const Graph> graphs) {
+Segments::Segments(std::span<const Graph> graphs) {
   for (const Graph& g : graphs) number(g);
   cuts_.resize(sizes_.size());
   parent_.resize(sizes_.size());
@@ -39,11 +39,11 @@ Pieces::Pieces(std::span<const Graph> graphs) {
   }
 }
 
-const std::set<std::int64_t>& Pieces::cuts(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
+const std::set<std::int64_t>& Segments::cuts(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
   return cuts_[root(index(graph, tensor, dim))];
 }
 
-std::vector<std::int64_t> Pieces::of(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
+std::vector<std::int64_t> Segments::of(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
   std::vector<std::int64_t> result;
   std::int64_t begin = 0;
   for (std::int64_t at : cuts(graph, tensor, dim)) result.push_back(at - std::exchange(begin, at));
@@ -51,7 +51,7 @@ std::vector<std::int64_t> Pieces::of(std::size_t graph, GraphTensorRef tensor, s
   return result;
 }
 
-void Pieces::number(const Graph& graph) {
+void Segments::number(const Graph& graph) {
   std::vector<std::vector<std::size_t>>& nodes = first_.emplace_back();
   for (const GraphNode& n : graph.nodes()) {
     std::vector<std::size_t>& outputs = nodes.emplace_back();
@@ -62,7 +62,7 @@ void Pieces::number(const Graph& graph) {
   }
 }
 
-void Pieces::join_sources(std::span<const Graph> graphs) {
+void Segments::join_sources(std::span<const Graph> graphs) {
   std::map<std::string, std::pair<std::size_t, const TensorShape*>> met;  // the number of dim 0, and all sizes
   for (std::size_t g = 0; g < graphs.size(); ++g)
     for (std::size_t n = 0; n < graphs[g].nodes().size(); ++n) {
@@ -75,7 +75,7 @@ void Pieces::join_sources(std::span<const Graph> graphs) {
     }
 }
 
-void Pieces::join_loops(std::size_t graph, const GraphNode& node, std::size_t n) {
+void Segments::join_loops(std::size_t graph, const GraphNode& node, std::size_t n) {
   const IterationSpace& space = *node.space;
   std::map<std::pair<int, std::int64_t>, std::size_t> same;  // by loop and size
   const auto meet = [&](std::size_t dim, int loop) {
@@ -95,7 +95,7 @@ void Pieces::join_loops(std::size_t graph, const GraphNode& node, std::size_t n)
   }
 }
 
-void Pieces::add_parts(const Graph& graph, std::size_t g, std::size_t n) {
+void Segments::add_parts(const Graph& graph, std::size_t g, std::size_t n) {
   const GraphNode& node = graph.nodes()[n];
   const std::optional<std::size_t> axis = joined_dim(node.op, node.outputs[0].sizes.size());
   if (!axis) return;
@@ -112,7 +112,7 @@ void Pieces::add_parts(const Graph& graph, std::size_t g, std::size_t n) {
     for (std::size_t o = 0; o < node.outputs.size(); ++o) add(output(o), index(g, node.inputs[0], *axis));
 }
 
-bool Pieces::spread(const Part& p) {
+bool Segments::spread(const Part& p) {
   const std::size_t part = root(p.part), whole = root(p.whole);
   const std::int64_t end = p.begin + sizes_[p.part];
   bool changed = false;
@@ -123,15 +123,15 @@ bool Pieces::spread(const Part& p) {
 }
 
 // False where it is cut there already, where the dim ends, and where there is no room.
-bool Pieces::cut(std::size_t dim, std::int64_t at) {
+bool Segments::cut(std::size_t dim, std::int64_t at) {
   return at > 0 && at < sizes_[dim] && cuts_[dim].size() < kMostCuts && cuts_[dim].insert(at).second;
 }
 
-std::size_t Pieces::index(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
+std::size_t Segments::index(std::size_t graph, GraphTensorRef tensor, std::size_t dim) const {
   return first_[graph][tensor.node.value][static_cast<std::size_t>(tensor.output)] + dim;
 }
 
-std::size_t Pieces::root(std::size_t dim) const {
+std::size_t Segments::root(std::size_t dim) const {
   while (parent_[dim] != dim) dim = parent_[dim] = parent_[parent_[dim]];
   return dim;
 }
