@@ -15,7 +15,7 @@
 #include "reports/layout/traffic.hpp"
 #include "reports/what_if/sensitivities.hpp"
 #include "reports/what_if/sweeps.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace reports {
 namespace {

@@ -27,7 +27,7 @@
 #include "reports/show/plan_comparison.hpp"
 #include "reports/show/planners.hpp"
 #include "reports/show/shipped.hpp"
-#include "search/explanation/plan_comparison.hpp"
+#include "search/explanation/explanation.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"

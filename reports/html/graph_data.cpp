@@ -8,7 +8,7 @@
 
 #include "pcg/plan/ranks.hpp"
 #include "reports/html/device_ranges.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace reports {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace scenarios {
 namespace {

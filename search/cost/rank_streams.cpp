@@ -1,4 +1,4 @@
-#include "search/cost/rank_streams.hpp"
+#include "search/cost/replay.hpp"
 
 #include <algorithm>
 #include <limits>

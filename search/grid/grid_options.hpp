@@ -7,7 +7,7 @@
 
 #include "pcg/plan/plan.hpp"
 #include "search/grid/grid.hpp"
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 

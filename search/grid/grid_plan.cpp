@@ -12,11 +12,8 @@
 #include "pcg/graph/parallelize.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "pcg/work/saved.hpp"
-#include "search/grid/balance.hpp"
-#include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"
-#include "search/grid/tensor_loops.hpp"
 
 namespace search {
 namespace {

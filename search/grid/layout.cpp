@@ -7,8 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "search/grid/tensor_loops.hpp"
-
 namespace search {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "search/problem/problem.hpp"
-#include "search/problem/termination.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace search {
 

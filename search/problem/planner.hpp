@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/problem/option.hpp"
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 #include "search/problem/problem.hpp"
 #include "search/problem/search_result.hpp"
 

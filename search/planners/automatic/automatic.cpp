@@ -8,9 +8,9 @@
 #include "base/processes/worker_pool.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 #include "search/problem/result_codec.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace search {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/planners/fsdp/quickest.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 namespace {

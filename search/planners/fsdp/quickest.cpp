@@ -1,4 +1,4 @@
-#include "search/planners/fsdp/quickest.hpp"
+#include "search/planners/fsdp/fsdp.hpp"
 
 #include <fmt/core.h>
 

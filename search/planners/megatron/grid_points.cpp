@@ -1,4 +1,4 @@
-#include "search/planners/megatron/grid_points.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,10 +1,9 @@
-#include "search/planners/megatron/layer_sketch.hpp"
+#include "search/planners/megatron/plan_bound.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "search/cost/estimate.hpp"
-#include "search/grid/layer_costs.hpp"
 #include "search/grid/stages.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "sim/memory/memory.hpp"

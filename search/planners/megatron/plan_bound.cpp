@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "search/grid/balance.hpp"
+#include "search/grid/stages.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
 

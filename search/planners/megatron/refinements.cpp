@@ -1,4 +1,4 @@
-#include "search/planners/megatron/refinements.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 #include <initializer_list>
 #include <utility>

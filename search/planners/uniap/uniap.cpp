@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/planners/galvatron/galvatron.hpp"
-
 namespace search {
 namespace {
 
@@ -83,7 +81,7 @@ class UniapSearch {
       if (simulated >= config_.simulated || (!search_.budget().take() && simulated > 0)) break;
       if (search_.confirm(*c, cheapest)) ++simulated;
     }
-    if (simulated == 0 && !has_even_) search_.confirm_leanest(candidates_, cheapest);
+    if (simulated == 0 && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
   }
 
   // Of all pairs, that no answer takes less than.

@@ -1,4 +1,4 @@
-#include "search/planners/unity/rewritten_model.hpp"
+#include "search/planners/unity/variants.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "search/planners/unity/segment_graph.hpp"
+#include "search/planners/unity/variants.hpp"
 
 #include <fmt/core.h>
 

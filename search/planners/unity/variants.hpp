@@ -1,18 +1,53 @@
 #pragma once
-// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
+// A segment as a graph of its own, which rules rewrite, and a graph made of segments again.
 
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "search/planners/unity/segment_graph.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/plan/plan.hpp"
 #include "search/problem/budget.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/solve/mapping/mapping.hpp"
+#include "search/solve/mapping/segments.hpp"
 
 namespace search {
+
+struct SegmentGraph {
+  pcg::Graph graph;                       // with sources of its own, of the same names
+  std::optional<pcg::GraphNodeId> first;  // the input that stands for the end of the segment before; of its name
+  std::vector<int> blocks;                // of the whole graph, by block of this one
+  std::vector<bool> is_shared;            // per node: a source that operators outside the segment read, too
+};
+
+[[nodiscard]] SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment);
+
+// Whether two segments compute the same with weights of their own, so that what is found for one holds for the other.
+[[nodiscard]] bool alike(const SegmentGraph& a, const SegmentGraph& b);
+
+// A segment, rewritten or not, that stands in the place of a segment of the whole graph.
+struct Piece {
+  const pcg::Graph* graph = nullptr;       // what is there now, of the example's names
+  std::optional<std::string> first;        // the example's input that stands for the end of the segment before
+  const SegmentGraph* example = nullptr;   // the segment that was rewritten
+  const SegmentGraph* original = nullptr;  // the segment that was here, alike
+};
+
+// A node of a joined graph by the piece and the node of Piece::graph that it was.
+struct Joined {
+  pcg::Graph graph;
+  std::vector<std::vector<std::uint32_t>> node;  // [piece][node of its graph]; sources that pieces share are one node
+};
+
+// Returns the pieces as one graph. Keeps the names of the whole graph's nodes where they are still there.
+[[nodiscard]] Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces);
+
+// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
 
 // A rule that was applied, and the seconds of the segment behind it: sums of estimates.
 struct RuleApplied {
@@ -59,5 +94,45 @@ struct Variants {
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const rules::Rule> rules,
                                    rules::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate, Budget& budget);
+
+// A model in segments, with what rules make of each: what sequential and joint optimisation choose from.
+
+class RewrittenModel {
+ public:
+  // `graph` is a micro-batch, which is the whole batch, in segments of at least so many operators, cut where the fewest occurrences of
+  // rules are cut too. All outlive the object.
+  RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
+                 BranchShapes& shapes);
+
+  // Looks for variants of every segment, of those that are alike once. To be called once, before what follows.
+  void rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget);
+
+  [[nodiscard]] std::size_t segments() const { return segments_.size(); }
+  [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
+  [[nodiscard]] std::size_t looked_at() const { return looked_at_; }  // rewritten graphs
+  // The segment itself is the first of its variants.
+  [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
+  // The whole graph, with these variants of its segments.
+  [[nodiscard]] Joined with(const std::vector<std::size_t>& variant) const;
+  // Says in a plan of that graph what was done to the model, segment by segment, and in its summary how much. A plan of another graph, as
+  // data parallelism of the model that a search compared with, stays as it is.
+  void add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const;
+
+ private:
+  [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const;
+  [[nodiscard]] bool with_gradient(std::uint32_t node) const;
+
+  const pcg::Graph& graph_;
+  std::span<const rules::Rule> rules_;
+  std::optional<rules::Matcher> matcher_;  // where there are rules: they are compiled once
+  OperatorCatalog& catalog_;
+  BranchShapes& shapes_;
+  std::vector<KindNumber> kinds_;
+  std::vector<Segment> segments_;
+  std::deque<SegmentGraph> segment_graphs_;
+  std::vector<std::size_t> example_;                      // per segment: the first one like it
+  std::map<std::size_t, std::vector<Variant>> variants_;  // by example
+  std::size_t looked_at_ = 0;
+};
 
 }  // namespace search

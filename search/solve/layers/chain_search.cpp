@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "pcg/work/saved.hpp"
-#include "search/problem/limit_options.hpp"
-#include "search/solve/layers/layered_plan.hpp"
+#include "search/problem/options.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 namespace search {
 namespace {
@@ -105,21 +105,21 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
-void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
-  const ChainCandidate* leanest = nullptr;
+void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
+  const ChainCandidate* smallest = nullptr;
   std::optional<ChainAnswer> answer;
   for (const ChainCandidate& c : candidates) {
     const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
     if (!found) continue;
-    leanest = &c;
+    smallest = &c;
     answer = found;
   }
-  if (leanest == nullptr) return;
-  ChainCandidate lean = *leanest;
-  lean.chain.memory = std::numeric_limits<double>::infinity();
-  lean.answer = answer;
-  lean.answer->seconds = chain_seconds(lean.chain, *answer);
-  confirm_answer(lean);
+  if (smallest == nullptr) return;
+  ChainCandidate unlimited = *smallest;
+  unlimited.chain.memory = std::numeric_limits<double>::infinity();
+  unlimited.answer = answer;
+  unlimited.answer->seconds = chain_seconds(unlimited.chain, *answer);
+  confirm_answer(unlimited);
 }
 
 SearchResult ChainSearch::result(std::optional<double> bound) && {

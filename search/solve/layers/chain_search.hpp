@@ -12,8 +12,7 @@
 
 #include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/option.hpp"
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 #include "search/solve/layers/chain_costs.hpp"
 
 namespace search {
@@ -65,7 +64,7 @@ class ChainSearch {
   // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
   using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
-  void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
+  void confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known.
   [[nodiscard]] SearchResult result(std::optional<double> bound) &&;
 

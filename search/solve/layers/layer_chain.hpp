@@ -3,6 +3,7 @@
 // CVPR'25, section 3) with costs and memory as numbers, solved exactly. The paper's mixed-integer quadratic programme falls apart on a
 // chain: stages meet only at their ends, and for given strategies there a cheaper stage is never worse, in the sum or in the maximum.
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -71,5 +72,22 @@ struct ChainAnswer {
 // Galvatron's answer (Miao et al., VLDB'23): every stage takes as many layers, the last one what is left, and its strategies are the
 // cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.
 [[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain);
+
+// What edges of a chain that leave layers out cost an answer.
+
+// A tensor comes from a stage, where a strategy made it, to readers of one strategy on a stage.
+struct LongArrival {
+  std::size_t edge = 0, from = 0;
+  std::uint32_t made = 0;
+  std::size_t to = 0;
+  std::uint32_t read = 0;
+  auto operator<=>(const LongArrival&) const = default;
+};
+// Each once.
+[[nodiscard]] std::vector<LongArrival> long_arrivals(const LayerChain& chain, const ChainAnswer& answer);
+
+[[nodiscard]] inline double seconds_of(const LayerChain& chain, const LongArrival& a) {
+  return chain.long_edges[a.edge].seconds[a.from][a.to][a.made][a.read];
+}
 
 }  // namespace search

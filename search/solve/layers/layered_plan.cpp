@@ -1,4 +1,4 @@
-#include "search/solve/layers/layered_plan.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "search/grid/stages.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {

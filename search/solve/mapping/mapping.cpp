@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
 constexpr int kCutAnywhere = 8;
-constexpr std::size_t kMostBeside = 12;  // branches of a group that are looked at side by side; of more, all follow each other
+constexpr std::size_t kMostSideBySide = 12;  // branches of a group that are looked at side by side; of more, all follow each other
 
 void merge(std::vector<std::uint32_t>& edges, const std::vector<std::uint32_t>& more) {
   std::vector<std::uint32_t> both;
@@ -45,7 +45,7 @@ Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShap
 
 DeviceBlock Mapping::alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
 
-std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).ways.size(); }
+std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).strategies.size(); }
 
 Mapping::Costs Mapping::branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second) {
   if (r.reversed) return std::make_shared<BranchCosts>(turned(*branch(tree, {r.branch, false}, block, second, first)));
@@ -161,7 +161,7 @@ void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRe
   const bool is_whole = std::ranges::find(config_.wholes, block.size) != config_.wholes.end();
   if (is_whole || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); }))
     look({beside(tree, some(0, 1), block, first, second), beside(tree, some(1, count), block, first, second), false, block, block, 1});
-  if (!config_.side_by_side || count > kMostBeside || block.size == 1) return;
+  if (!config_.side_by_side || count > kMostSideBySide || block.size == 1) return;
   for (std::size_t cut = 1; cut < count; ++cut) {
     const std::vector<BranchRef> left = some(0, cut), right = some(cut, count);
     for (const int size : cuts(tree, left, right, block)) {
@@ -302,11 +302,11 @@ std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uin
   return placed;
 }
 
-bool Mapping::find_out(const Part& part, const std::vector<Placed>& placed) {
+bool Mapping::resolve(const Part& part, const std::vector<Placed>& placed) {
   std::vector<std::uint32_t> changed;
   for (const OperatorEdge& e : part.edges) {
     EdgeCosts& edge = lists_.edge(e.kind, alike(placed[e.from].block), alike(placed[e.to].block));
-    if (lists_.find_out_around(edge, placed[e.from].choice, placed[e.to].choice)) changed.push_back(edge.number);
+    if (lists_.resolve_around(edge, placed[e.from].choice, placed[e.to].choice)) changed.push_back(edge.number);
   }
   std::ranges::sort(changed);
   forget(changed);

@@ -1,4 +1,4 @@
-#include "search/solve/operators/movement_costs.hpp"
+#include "search/solve/operators/operator_catalog.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@ constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
 // A device that sends more messages than this in a round talks to each other one apart: no program moves tensors so, and nor do we. An
 // all-to-all is one transfer.
 constexpr int kMostLaunches = 16;
-constexpr double kHopeless = 1e6;    // seconds
-constexpr double kRounding = 1e-12;  // of a share of a tensor
-constexpr int kMostPowers = 24;      // of four: 256 TiB
+constexpr double kHopeless = 1e6;           // seconds
+constexpr double kRoundingOfSizes = 1e-12;  // of a share of a tensor
+constexpr int kMostPowers = 24;             // of four: 256 TiB
 
 double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
   if (a.sum != b.sum) return 0;
@@ -217,7 +217,7 @@ MovementCosts::Bound MovementCosts::bound(std::uint32_t from, std::uint32_t to) 
       while (h != have.end() && h->first < where) ++h;
       const std::span<const Box> there = h != have.end() && h->first == where ? std::span<const Box>(h->second) : std::span<const Box>();
       const double lacking = share_lacking(boxes, there, sums);
-      if (lacking <= kRounding) continue;
+      if (lacking <= kRoundingOfSizes) continue;
       bound.latency = latency;
       bound.seconds_per_byte = std::max(bound.seconds_per_byte, lacking / into[static_cast<std::size_t>(where)]);
     }

@@ -1,22 +1,104 @@
 #pragma once
-// What the operators of graphs cost in each of the ways in which they can run on a block of devices, and what it costs to bring tensors
-// from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
-// UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are priced by kind, once.
-// All times are the simulator's own: kernels from its cost table, movements as it reshards. Collectives take what their busiest links need
-// (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
+// Seconds that it takes to bring a tensor from one layout to another, alone on the cluster.
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
 #include "search/problem/problem.hpp"
-#include "search/solve/operators/movement_costs.hpp"
 #include "search/solve/operators/strategies.hpp"
+#include "sim/dataflow/layout.hpp"
+#include "sim/dataflow/movement.hpp"
 
 namespace search {
+
+using LayoutNumber = std::uint32_t;
+
+// Remembers what it was asked: degrees and devices of both layouts say who sends to whom, and the tensor's size how much, so that tensors
+// of many sizes share what is found out. Sizes between powers of four are interpolated: time grows with bytes along straight lines, which
+// bend where another algorithm or protocol is quicker. Collectives take what their busiest links need (sim/oracle.hpp). Not for several
+// threads at once.
+class MovementCosts {
+ public:
+  // The problem outlives the object.
+  explicit MovementCosts(const Problem& problem);
+
+  // Equal layouts have one number.
+  [[nodiscard]] LayoutNumber number(const sim::Layout& layout);
+  // Requires: what sim::reshard() does. Cost: reshard() and the oracle's rounds for each pair of patterns and power of four, once.
+  [[nodiscard]] double seconds(LayoutNumber from, LayoutNumber to);
+  // A bound of it from the bytes that a device or a domain does not have and needs, and what its links let in. Cost: O(devices x devices of
+  // a domain) for each pair of patterns, once.
+  [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
+  // Of rounds one after another, each as long as its transfers need or the busiest host to launch them, whichever is longer.
+  [[nodiscard]] double seconds(const sim::Movement& movement) const;
+  // Of adding up partial sums where they lie, so many bytes of each. Interpolated as movements are.
+  [[nodiscard]] double all_reduce_seconds(LayoutNumber sums, base::Bytes bytes);
+
+  static constexpr std::size_t kMostDims = 5;  // of more, the last ones count as whole: bounds are the lower
+  // A part of a tensor, as shares of its dims: where it begins and ends in each, and which summand it is of.
+  struct Box {
+    int sum = 0;
+    std::size_t dims = 0;
+    std::array<double, kMostDims> begin{}, end{};
+    bool operator==(const Box&) const = default;
+  };
+
+ private:
+  // What each device and each domain has of a tensor, ascending.
+  struct Spread {
+    std::vector<std::pair<std::uint32_t, std::vector<Box>>> on_device;
+    std::vector<std::pair<int, std::vector<Box>>> in_domain;
+  };
+  struct Numbered {
+    std::uint32_t pattern;
+    double bytes;  // of the whole tensor
+  };
+  // Seconds by the power of four of the tensor's bytes, or of a summand's.
+  struct Curve {
+    sim::Movement movement;  // of a tensor of kUnit bytes
+    std::vector<std::optional<double>> at;
+  };
+  // Two layouts of a tensor whose sizes both cuts divide: who sends what share to whom does not depend on them.
+  struct Ends {
+    sim::Layout from, to;
+    double elements;
+  };
+  [[nodiscard]] Ends ends(std::uint32_t from, std::uint32_t to) const;
+  struct Bound {
+    double latency = 0, seconds_per_byte = 0;
+  };
+  [[nodiscard]] Bound bound(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] Spread spread_of(const sim::Layout& layout) const;
+  [[nodiscard]] Curve& curve(std::uint32_t from, std::uint32_t to);
+  [[nodiscard]] double at_power(Curve& curve, int power) const;
+  [[nodiscard]] double on_curve(Curve& curve, double bytes) const;
+
+  const Problem& problem_;
+  sim::Oracle oracle_;                                           // which bounds collectives by their busiest links: they are many
+  double launch_;                                                // seconds of host time, of a collective or a message
+  std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;  // by degrees and devices
+  std::vector<sim::Layout> example_;                             // per pattern
+  std::vector<Spread> spreads_;                                  // per pattern
+  std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
+  std::vector<Numbered> layouts_;
+  std::unordered_map<std::uint64_t, Curve> curves_;  // by both patterns
+  std::unordered_map<std::uint32_t, Curve> sums_;    // all-reduces, by pattern
+  std::unordered_map<std::uint64_t, Bound> bounds_;  // by both patterns
+  double latency_inside_ = 0, latency_between_ = 0;  // of a message inside a domain, and between two
+  std::vector<double> into_device_, into_domain_;    // bytes per second
+};
+
+// What the operators of graphs cost in each of the ways in which they can run on a block of devices, and what it costs to bring tensors
+// from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
+// UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are priced by kind, once.
+// All times are the simulator's own: kernels from its cost table, movements as it reshards. Collectives take what their busiest links need
+// (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
 
 // Of an operator in an iteration of one micro-batch.
 struct StrategyCost {
@@ -46,7 +128,7 @@ struct Objective {
 // What searches try: how much of the time of adding up gradients counts, from all of it to none; and what memory costs, in so many times
 // the seconds of the cheapest plan for the whole memory of a device.
 inline constexpr std::array kSynchronisationShares = {1.0, 0.5, 0.25, 0.0};
-inline constexpr std::array kMemoryPrices = {0.0, 0.01, 0.1, 1.0, 10.0};
+inline constexpr std::array kMemoryCosts = {0.0, 0.01, 0.1, 1.0, 10.0};
 
 [[nodiscard]] double seconds_of(const StrategyCost& cost, const Objective& objective);
 // What seconds_per_byte would be paid for.
@@ -76,7 +158,7 @@ struct EdgeKind {
 };
 
 // Every way in which operators of a kind can run on a block: parallel arrays.
-struct Ways {
+struct StrategyTable {
   struct Layouts {
     std::vector<LayoutNumber> inputs, outputs, input_gradients, output_gradients;
     bool operator==(const Layouts&) const = default;
@@ -107,13 +189,14 @@ class OperatorCatalog {
   // The block that costs what this one does: where all machines are alike, the one at the same place in the first machines.
   [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   // Throws: base::InputError when a device does not support the precision. Cost: O(strategies) prices and layouts, once.
-  [[nodiscard]] const Ways& ways(KindNumber k, DeviceBlock block);
-  // These ways alone, of a planner that has rules for them; not remembered. Throws: as ways() does. Cost: O(strategies) prices and layouts.
-  [[nodiscard]] Ways priced(KindNumber k, std::vector<Strategy> strategies, int devices) {
-    return priced(kinds_[k], std::move(strategies), devices);
+  [[nodiscard]] const StrategyTable& table(KindNumber k, DeviceBlock block);
+  // These strategies alone, of a planner that has rules for them; not remembered. Throws: as strategies() does. Cost: O(strategies) prices
+  // and layouts.
+  [[nodiscard]] StrategyTable table_of(KindNumber k, std::vector<Strategy> strategies, int devices) {
+    return table_of(kinds_[k], std::move(strategies), devices);
   }
-  // One of ways(k, alike(block)), on this block.
-  [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t way);
+  // One of strategies(k, alike(block)), on this block.
+  [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t number);
   // Seconds of the quickest plain way on all of so many devices; of all ways where none is plain. Cost: O(plain ways) prices, once.
   [[nodiscard]] double plain_seconds(KindNumber k, int devices, const Objective& objective);
   // Seconds of the kernels of a device that has its share of the samples, or of all the work where samples cannot be shared.
@@ -122,15 +205,15 @@ class OperatorCatalog {
   [[nodiscard]] bool can_use(KindNumber k, int devices);
 
   // Forward, and the gradient's way back, between a way of the first kind and one of the second.
-  [[nodiscard]] double movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
-  [[nodiscard]] double movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to);
-  // A bound of bringing an operator's output from one of its ways to where another one would have it, and the gradient back.
-  [[nodiscard]] double transfer_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to);
+  [[nodiscard]] double movement_at_least(const EdgeKind& edge, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to);
+  [[nodiscard]] double movement(const EdgeKind& edge, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to);
+  // A bound of bringing an operator's output from one of its strategies to where another one would have it, and the gradient back.
+  [[nodiscard]] double transfer_at_least(KindNumber k, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to);
 
  private:
-  [[nodiscard]] Ways priced(const OperatorKind& kind, DeviceBlock block);
-  [[nodiscard]] Ways priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
-  [[nodiscard]] const Ways& plain_ways(KindNumber k, int devices);
+  [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, DeviceBlock block);
+  [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
+  [[nodiscard]] const StrategyTable& plain_table(KindNumber k, int devices);
   [[nodiscard]] int machine_size() const;
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 
@@ -140,8 +223,8 @@ class OperatorCatalog {
   MovementCosts movements_;
   std::vector<OperatorKind> kinds_;
   std::map<std::size_t, std::vector<KindNumber>> by_operator_;  // kinds by which operator they are
-  std::map<std::pair<KindNumber, DeviceBlock>, Ways> ways_;
-  std::map<std::pair<KindNumber, int>, Ways> plain_ways_;
+  std::map<std::pair<KindNumber, DeviceBlock>, StrategyTable> tables_;
+  std::map<std::pair<KindNumber, int>, StrategyTable> plain_tables_;
   std::map<std::pair<KindNumber, int>, bool> can_use_;
 };
 

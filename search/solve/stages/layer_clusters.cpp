@@ -1,4 +1,4 @@
-#include "search/solve/stages/layer_clusters.hpp"
+#include "search/solve/stages/stage_parts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -45,8 +45,7 @@ struct StageQuestion {
   // Both are asked about runs that may be a stage: those that begin with the first part, and no others, begin with the first device, and
   // those that end with the last part, and no others, end with the last device.
   std::function<double(const StageRun&)> seconds;  // of a micro-batch, forward and backward; infinity: not so
-  std::function<int(const StageRun&)>
-      most_behind;  // how many stages may be behind it, as many micro-batches as are kept; -1: it never fits
+  std::function<int(const StageRun&)> most_after;  // how many stages may be behind it, as many micro-batches as are kept; -1: it never fits
 };
 
 // Blocks of the sizes asked for at every place where they may begin.

@@ -10,7 +10,7 @@
 namespace search {
 
 // A stage begins with what the operator that ends the stage before has made. It may want that in any of the ways in which the operator
-// could have run on the stage's own block; to bring it there costs what it costs from the best way on the devices before, and back.
+// could have run on the stage's own block; to bring it there costs what it costs from the best strategy on the devices before, and back.
 class StageMapping {
  public:
   // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
@@ -25,7 +25,7 @@ class StageMapping {
   // By part of the run, and operator.
   [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
   // Asks about the movements between placed operators of the run. Returns: whether any was not known before; costs are others then.
-  bool find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
+  bool resolve(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
 
  private:
   [[nodiscard]] const BranchCosts& costs(const Mapping::Part& part, DeviceBlock block);

@@ -6,7 +6,6 @@
 
 #include "pcg/work/model_flops.hpp"
 #include "search/solve/operators/operator_catalog.hpp"
-#include "search/solve/stages/layer_clusters.hpp"
 
 namespace search {
 namespace {

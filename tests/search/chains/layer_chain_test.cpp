@@ -5,7 +5,7 @@
 #include <rapidcheck.h>
 
 #include "random_chain.hpp"
-#include "search/solve/layers/layer_split.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 namespace {
 

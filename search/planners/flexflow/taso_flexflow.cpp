@@ -1,8 +1,8 @@
-#include "search/planners/taso_flexflow/taso_flexflow.hpp"
+#include "search/planners/flexflow/flexflow.hpp"
 
 #include <fmt/core.h>
 
-#include "search/planners/unity/rewritten_model.hpp"
+#include "search/planners/unity/variants.hpp"
 #include "search/problem/budget.hpp"
 
 namespace search {
