@@ -104,11 +104,11 @@ std::optional<double> Pipeline::arrival(const StageBlock& block, MicroBatches at
 // The device is ready for the block at `start`, its host at `host`: what is later of the two decides.
 void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived) {
   double start = std::max(rank.computed, arrived);
-  // Collectives that the block before left behind run beside the first kernels of this one.
+  // Collectives that the block before left running overlap with the first kernels of this one.
   start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
   const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
   const auto later = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
-  // Gradients and weights queue behind those of the blocks before.
+  // Gradients and weights queue after those of the blocks before.
   double late = 0;
   if (block.ahead.synchronising > 0) {
     const double alone = later(block.ahead.synchronised, block.in_step.synchronised);

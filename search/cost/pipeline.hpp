@@ -47,7 +47,8 @@ class Pipeline {
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
   // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
-  // before. Requires: the plan has micro-batches of these positions.
+  // before.
+  // Requires: the plan has micro-batches of these positions.
   // Cost: O(stages x positions), and O(items) for blocks that no variant before had.
   [[nodiscard]] double passes_s(std::span<const sim::MicroBatchPosition> positions);
 
@@ -72,10 +73,11 @@ class Pipeline {
   // The latest of what the block waits for; nullopt: something is not known yet.
   std::optional<double> arrival(const StageBlock& block, MicroBatches at);
   void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived);
-  // The next slot of a rank, and the one that is merged with it. Returns: how many; 0: something is not known yet.
+  // The next slot of a rank, and the one that is merged with it.
+  // Returns: how many; 0: something is not known yet.
   std::size_t run_slot(std::size_t rank, std::size_t next);
   // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
-  // replayed item by item where it stands.
+  // replayed item by item at its place.
   void run_first(sim::BlockId id, Rank& rank);
   // Each rank goes through its slots as far as it can, until all are through.
   void run_passes();

@@ -33,7 +33,7 @@ class ItemCosts {
   [[nodiscard]] const std::vector<double>& rounds_s(const sim::Move& move) const { return movement_s_[move.movement.value]; }
   // Whether a collective is among the rounds: it takes a stream of its devices, messages do not.
   [[nodiscard]] bool is_collective(const sim::Move& move) const { return moved_[move.movement.value].is_collective; }
-  // How many times as long kernels take beside a collective.
+  // How many times as long kernels take while a collective runs.
   [[nodiscard]] double overlap_slowdown() const { return overlap_slowdown_; }
 
  private:
@@ -61,7 +61,8 @@ class RankMap {
   // One rank, number 0, for everything.
   RankMap() = default;
   // For the ranks of the plan's pipeline. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the
-  // object. Cost: O(devices in the sets of forward items + members of movements).
+  // object.
+  // Cost: O(devices in the sets of forward items + members of movements).
   RankMap(const sim::Program& program, const pcg::Plan& plan);
 
   // Call when the program has become another variant's.
@@ -93,18 +94,22 @@ class RankStreams {
   // The streams are free at these times, in seconds; until then they are at work.
   explicit RankStreams(double compute = 0, double networks = 0, double host = 0);
 
-  // Kernels of `work` seconds that may start at `ready`, after the kernels before them. While a collective runs, they take `slowdown`
-  // times as long.
+  // Kernels of `work` seconds that may start at `ready`, after the kernels before them. While a collective runs, they take `slowdown` times
+  // as long.
   // Returns: their end.
   double compute(double ready, double work, double slowdown);
-  // A collective of `seconds` on a stream of its own kind, after those before it. Returns: its end.
+  // A collective of `seconds` on a stream of its own kind, after those before it.
+  // Returns: its end.
   double collective(Network network, double ready, double seconds);
-  // A message that the compute stream waits for. Returns: its end.
+  // A message that the compute stream waits for.
+  // Returns: its end.
   double blocking_message(double ready, double seconds);
-  // A copy to the host or back, or the host's work on what lies there, after those of its kind. Returns: its end.
+  // A copy to the host or back, or the host's work on what lies there, after those of its kind.
+  // Returns: its end.
   enum class Engine { to_host, from_host, host_update };
   double copy(Engine engine, double ready, double seconds);
-  // The host works for `seconds` from `ready` on, after what it did before. Returns: its end.
+  // The host works for `seconds` from `ready` on, after what it did before.
+  // Returns: its end.
   double launch(double ready, double seconds);
 
   [[nodiscard]] double computed() const { return compute_; }

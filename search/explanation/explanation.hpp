@@ -1,5 +1,6 @@
 #pragma once
-// What a plan does otherwise than data parallelism, which cuts every operator by samples over all GPUs and leaves the graph as it is.
+// Differences of a plan from data parallelism, which cuts every operator by samples over all GPUs and leaves the graph as it is; and from
+// another plan of the same model. Start here: differences() and compare_plans(); reports/explanation words what they return.
 
 #include <cstddef>
 #include <optional>
@@ -32,9 +33,10 @@ struct Differences {
 };
 
 // `model`: the plan's, of any batch; null: not known, and no operator is called new or gone. An operator is the model's where its name,
-// what it does and its shapes are there. Micro-batches and pipelines are looked through: an operator runs as in data parallelism where its
-// loops are cut as there, on GPUs 0 to gpus - 1 in order. Throws: pcg::ShapeError where the model does not take the plan's batch or
-// padding. Cost: O(operators x GPUs).
+// what it does and its shapes are there. Micro-batches and pipelines make no difference: an operator runs as in data parallelism where its
+// loops are cut as there, on GPUs 0 to gpus - 1 in order.
+// Throws: pcg::ShapeError where the model does not take the plan's batch or padding.
+// Cost: O(operators x GPUs).
 [[nodiscard]] Differences differences(const pcg::Plan& plan, const pcg::Graph* model);
 
 // Two plans of one model against each other: what differs in their settings, and how each cuts and places the operators.
@@ -71,7 +73,8 @@ struct PlanComparison {
 // Whether the plans are of one model, as far as their `model:` sections say.
 [[nodiscard]] bool are_of_one_model(const pcg::Plan& first, const pcg::Plan& second);
 
-// Operators of the plans are the same where name and kind are. Cost: O(operators x GPUs).
+// Operators of the plans are the same where name and kind are.
+// Cost: O(operators x GPUs).
 [[nodiscard]] PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second);
 
 }  // namespace search

@@ -23,8 +23,9 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// One per node of the graph, which holds one micro-batch of all replicas; weights and inputs get empty ones.
-// block_stages: the virtual stage of each block. Refuses when heads, sequence or experts do not divide, or are not there.
+// One per node of the graph, which holds one micro-batch of all replicas; weights and inputs get empty ones. block_stages: the virtual
+// stage of each block.
+// Refuses when heads, sequence or experts do not divide, or are not there.
 [[nodiscard]] Attempt<std::vector<Layout>> layouts(const pcg::Graph& graph, const Grid& grid, const std::vector<int>& block_stages);
 
 // The sharding of every node, as pcg::parallelize wants it: an input is cut as its first reader reads it.

@@ -19,7 +19,7 @@ bool shrinks(const pcg::ParallelOperator& op) {
   return std::holds_alternative<pcg::Reduce>(op) || std::holds_alternative<pcg::Discard>(op) || std::holds_alternative<pcg::Partition>(op);
 }
 
-// Whether a tensor comes straight from a weight or the data: those lie where they are read.
+// Whether a tensor comes straight from a weight or the data, which lie where they are read.
 std::vector<bool> from_sources(const pcg::Pcg& pcg) {
   std::vector<bool> result;
   for (const pcg::PcgNode& n : pcg.nodes())
@@ -35,7 +35,7 @@ class LayerCosts {
         costs_(plan, flow, oracle.cluster(), oracle.framework(plan.training)),
         stops_early_(oracle.framework(plan.training).stops_recomputation_early) {}
 
-  // Of each layer on each device type in use.
+  // Seconds of each layer on each device type in use.
   std::vector<std::vector<double>> run(std::span<const int> layer_of_block) {
     const auto layers = static_cast<std::size_t>(std::ranges::max(layer_of_block)) + 1;
     std::vector<std::vector<double>> sums(layers, std::vector<double>(costs_.device_types().size(), 0));

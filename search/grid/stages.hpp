@@ -1,5 +1,5 @@
 #pragma once
-// Pipeline stages: the layers of a model shared out in order. A layer is a weighty block with the blocks without weight behind it (a head,
+// Pipeline stages: the layers of a model shared out in order. A layer is a weighty block with the blocks without weight after it (a head,
 // a loss); those before the first weighty one (an embedding) are part of the first layer.
 
 #include <span>
@@ -16,13 +16,13 @@ namespace search {
 // Returns: the layer of each block, counted from 0. All are in layer 0 where no block is weighty.
 [[nodiscard]] std::vector<int> layers_of_blocks(std::span<const pcg::Block> blocks);
 
-// Returns: the virtual stage of each block, where each virtual stage takes so many layers. What stands before the first layer is in the
-// first stage, what stands behind the last layer in the last one, also where that stage takes no layer. A model of no weighty block is all
-// in stage 0. Requires: layers_per_stage adds up to the weighty blocks; unless none is weighty, 0 stands first and last alone, where there
-// are such blocks (may_be_bare()).
+// Returns: the virtual stage of each block, where each virtual stage takes layers_per_stage. Blocks before the first layer are in the first
+// stage, blocks after the last layer in the last one, also where that stage takes no layer. A model of no weighty block is all in stage 0.
+// Requires: layers_per_stage adds up to the weighty blocks; unless none is weighty, only the first and the last are 0, where there are such
+// blocks (may_be_bare()).
 [[nodiscard]] std::vector<int> stages_of_blocks(std::span<const pcg::Block> blocks, std::span<const int> layers_per_stage);
 
-// Whether the first stage, and the last one, may take no layer, because other blocks stand there: an embedding, a head.
+// Whether the first stage, and the last one, may take no layer, because other blocks are there: an embedding, a head.
 struct BareEnds {
   bool first = false, last = false;
 };
@@ -34,11 +34,11 @@ struct BareEnds {
 // The same where each operator has a stage of its own: `stage` is by node, of operators alone.
 [[nodiscard]] std::vector<int> stages_around_operators(const pcg::Pcg& pcg, std::vector<int> stage);
 
-// What the layers of a plan cost, before it is known which stage takes which.
+// Costs of the layers of a plan, before it is known which stage takes which.
 
 // `plan`: every node in one and the same stage, on the devices of one rank of the pipeline. `layer_of_block`: as layers_of_blocks() gives
 // them.
-// Returns: the seconds of all kernels of each layer for one micro-batch, forward, backward and recomputed, as the simulator prices them, on
+// Returns: the seconds of all kernels of each layer for one micro-batch, forward, backward and recomputed, as the simulator costs them, on
 // the slowest type of these devices. What moves between devices is not counted.
 // Throws: base::InputError when a device does not support the precision.
 // Cost: O(nodes x points).

@@ -182,7 +182,7 @@ class OptionReader {
     values_.give(o.key, std::move(chosen));
   }
 
-  // The place of the option and the problems of the file stand one after the other, each with its own line.
+  // The place of the option, and then the problems of the file, each with its own line.
   void read_as(const Option& o, const RulesOfFile&) {
     const auto name = in_.text(o.key);
     if (!name) return;

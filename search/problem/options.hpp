@@ -30,15 +30,16 @@ struct GivenRules {
   bool operator==(const GivenRules&) const = default;  // of copies; what is loaded twice is not equal
 };
 
-// Returns the rules of a file, each proved, without those that no search over algebra wants.
+// Returns: the rules of a file, each proved, without those that no search over algebra wants.
 // Throws: base::InputError with every problem of the file, or where it has no rule that is wanted.
 // Cost: under 1 ms a rule, divided by the processors.
 [[nodiscard]] GivenRules load_given_rules(const std::filesystem::path& file);
 
-// Returns the rules of the file, where one was named, or those that ship. They live as long as `given`, or for ever.
+// Returns: the rules of the file, where one was named, or those that ship. They live as long as `given`, or for ever.
 [[nodiscard]] std::span<const rules::Rule> rules_to_ask(const GivenRules& given);
 
-// "12 of the 30 rules of mine.yaml are asked; left out: 18 have layout operators". Requires: a file was named.
+// "12 of the 30 rules of mine.yaml are asked; left out: 18 have layout operators".
+// Requires: a file was named.
 [[nodiscard]] std::string asked_text(const GivenRules& given);
 
 }  // namespace search
@@ -47,7 +48,7 @@ namespace search {
 
 // The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats.md show them.
 
-// A default outside the range stands for "not given"; the option's `otherwise` then says what happens.
+// A default outside the range means "not given"; the option's `otherwise` then says what happens.
 struct WholeNumber {
   std::int64_t least = 1, most = INT64_MAX;
   std::int64_t by_default = 1;
@@ -75,7 +76,7 @@ struct NumbersOrWord {
 // By default not given; the option's `otherwise` says what happens then.
 struct WholeNumbers {
   std::int64_t least = 1, most = INT64_MAX;  // of each
-  std::vector<std::string> words;            // that may stand in place of the list
+  std::vector<std::string> words;            // that may take the place of the list
   NumbersOrWord by_default = {};
 };
 // Words, each true or false.
@@ -132,7 +133,7 @@ class OptionValues {
   [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
   [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
   [[nodiscard]] const PartsChosen& parts(std::string_view key) const { return get<PartsChosen>(key); }
-  // Those that the file gives.
+  // Words that the file gives.
   [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
   [[nodiscard]] const GivenRules& rules(std::string_view key) const { return get<GivenRules>(key); }
 
@@ -150,7 +151,7 @@ class OptionValues {
   std::set<std::string, std::less<>> given_;
 };
 
-// What options ask of each other: one that contradicts another.
+// An option that contradicts another.
 struct OptionProblem {
   std::string key, message, hint;
 };
@@ -161,7 +162,7 @@ struct OptionProblem {
 
 // The two options that every planner that searches has: `budget` and `candidates`.
 
-// Returns both, and the planner's own behind them. `counted`: what counts as a candidate, in the plural.
+// Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
 [[nodiscard]] std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own,
                                               std::string time_for = "the time that the search may take");
 // Requires: the values are of options with limits.

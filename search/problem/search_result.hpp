@@ -17,7 +17,7 @@
 namespace search {
 
 // `candidates`: as many as the option of that name allows. `options`: all that the planner's other options leave in; there may be better
-// plans that no candidate stands for.
+// plans that are no candidate.
 enum class Limit { time, candidates, options };
 
 struct NeedsMemory {
@@ -38,11 +38,11 @@ class Termination {
  public:
   // The planner knows that none of its candidates has a better objective than the plan that it gives.
   [[nodiscard]] static Termination optimal();
-  // A plan, the best of the candidates that were looked at before a limit ended the search.
+  // A plan, the best of the candidates that were evaluated before a limit ended the search.
   [[nodiscard]] static Termination feasible(Limit limit);
-  // No plan: a limit ended the search before anything feasible was found. Nothing is known of the candidates that were not looked at.
+  // No plan: a limit ended the search before anything feasible was found. Nothing is known of the candidates that were not evaluated.
   [[nodiscard]] static Termination nothing_found(Limit limit);
-  // No plan, and all candidates were looked at.
+  // No plan, and all candidates were evaluated.
   [[nodiscard]] static Termination infeasible(BindingConstraint binding);
 
   [[nodiscard]] bool has_plan() const { return reason_ == Reason::optimal || reason_ == Reason::feasible; }
@@ -66,7 +66,7 @@ class Termination {
 // `stop_reason` of the JSON result: time_limit and candidate_limit where that ended the search, infeasible, else complete.
 [[nodiscard]] std::string_view stop_reason(const Termination& t);
 
-// What every planner returns.
+// The answer of every planner.
 
 struct Slower {
   base::Seconds time, best;  // of an iteration: the candidate's and the winner's
@@ -91,17 +91,18 @@ struct SearchResult {
   std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
 };
 
-// Of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other candidate, or
-// why it gives none.
+// The answer of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other
+// candidate, or why it gives none.
 [[nodiscard]] SearchResult result_of_rule(Attempt<pcg::Plan> plan);
 
-// What a search answers, in words: one sentence, or the part of one, without a full stop.
+// The words of an answer: one sentence, or the part of one, without a full stop.
 
 // Memory as GPUs are sold: "15.2 GiB".
 [[nodiscard]] std::string memory_text(base::Bytes b);
 // "needs 91.2 GiB of 80.0 GiB", "0.412 s against 0.371 s".
 [[nodiscard]] std::string to_text(const std::variant<Slower, NeedsMemory>& why);
-// Why there is no plan. Requires: !t.has_plan().
+// Why there is no plan.
+// Requires: !t.has_plan().
 [[nodiscard]] std::string to_text(const Termination& t);
 
 }  // namespace search

@@ -156,7 +156,7 @@ TEST_CASE("pairs of blocks that lie alike are asked about once") {
 }
 
 TEST_CASE("a walk on two devices finds the cheapest of all positions") {
-  // Three operators: every combination of their placements is looked at.
+  // Three operators: every combination of their placements is tried.
   test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
   const search::Problem problem = q.problem();
   const search::SearchContext context;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kStagesAround = 2;             // fewer and more than the best plan has
 constexpr double kNearlyAsCheap = 1.05;      // times the cheapest
-constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first look, besides plain ones
+constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
 constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
 
 const char* word(AlpaSpace space) {
@@ -272,26 +272,28 @@ class AlpaSearch {
 
 std::vector<Option> options_of_alpa_alone() {
   const AlpaConfig defaults;
-  return {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-           "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
-          {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-           "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
-          {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
-           "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
-           "programme and equally many in each stage"},
-          {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
-           "that operators are clustered into"},
-          {"submeshes", Choice{{"all", "power-of-two"}},
-           "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
-          {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
-           "of each stage, in order, as of a plan that is known", "as many as are best"},
-          {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
-           "of each stage, in order, of those that operators are clustered into", "as many as are best"},
-          {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
-           "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
-          {"between_stages", Choice{pcg::between_stages_names()},
-           "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts hand-overs with the local "
-           "all-gather, and with signal none"}};
+  return {
+      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+       "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
+      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+      {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
+       "what stages are made of: segments as cuts come, layers by Alpa's dynamic programme, layers of equally many operators, or layers by "
+       "that programme and equally many in each stage"},
+      {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+       "that operators are clustered into"},
+      {"submeshes", Choice{{"all", "power-of-two"}},
+       "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+      {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+       "of each stage, in order, as of a plan that is known", "as many as are best"},
+      {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+       "of each stage, in order, of those that operators are clustered into", "as many as are best"},
+      {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
+       "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
+      {"between_stages", Choice{pcg::between_stages_names()},
+       "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts inter-stage transfers with the "
+       "local "
+       "all-gather, and with signal none"}};
 }
 
 std::vector<int> numbers(const OptionValues& o, std::string_view key) {
@@ -316,7 +318,7 @@ std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
     return OptionProblem{"stages", fmt::format("there are {}, but {} are listed", stages, listed), "remove stages"};
   if (static_cast<pcg::BetweenStages>(o.choice("between_stages")) == pcg::BetweenStages::signal && o.given("transfers") &&
       o.flag("transfers"))
-    return OptionProblem{"transfers", "stages hand on signals, which take no time", "remove transfers, or choose another between_stages"};
+    return OptionProblem{"transfers", "signals between stages take no time", "remove transfers, or choose another between_stages"};
   return std::nullopt;
 }
 
@@ -330,7 +332,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
                 {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
                   "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
-                 {"transfers", Flag{defaults.transfers}, "what stages hand on takes time; not in Alpa's own programme"},
+                 {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic programme"},
                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
                  {"update_sharding", Flag{defaults.settings.update_sharding},
                   "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),

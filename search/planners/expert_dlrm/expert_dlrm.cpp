@@ -72,7 +72,7 @@ class ExpertPlan {
     return plan_of_strategies(problem_, graph_, choice);
   }
 
-  // Whether the operator has weights, which no other one reads.
+  // Whether the operator has weights, and no other one reads them.
   [[nodiscard]] bool has_own_weights(const pcg::GraphNode& node) const {
     const auto shared = [&](pcg::GraphTensorRef t) { return is_weight(t) && consumers_[t.node.value].size() > 1; };
     return std::ranges::any_of(node.inputs, [&](pcg::GraphTensorRef t) { return is_weight(t); }) &&

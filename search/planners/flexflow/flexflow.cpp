@@ -68,7 +68,7 @@ class FlexFlowSearch {
     pcg::Plan plan = plan_of(found);
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     if (!memory.fits()) {
-      // What a plan needs beside weights and outputs is not known before.
+      // Memory other than weights and outputs is not known before.
       room_ = std::min(room_, found.most_bytes) * (memory.capacity / memory.peak) * kSafety;
       walk_.set_room(room_);
     }
@@ -147,7 +147,7 @@ Planner flexflow_planner() {
       .searches = true,
       .options = with_limits(defaults.budget.seconds, "changes of one operator, and of the graph where it is rewritten,",
                              {{"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
-                               "changes of one operator that are looked at"},
+                               "changes of one operator that are tried"},
                               {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
                                "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
                                "probability exp(-alpha x)"},

@@ -15,11 +15,11 @@ struct FlexFlowConfig {
   int most_cut = 2;   // loops of an operator that are cut at once
 };
 
-// `graph`: computes what the problem's model does, for the whole batch. Data parallelism of the model itself is simulated besides, and
+// `graph`: computes what the problem's model does, for the whole batch. Data parallelism of the model itself is simulated as well, and
 // is the answer where nothing found is quicker.
 [[nodiscard]] SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config,
                                            const SearchContext& context);
-// The same with what a catalog knows already, and from another start than data parallelism: a placement per operator, as they stand in the
+// The same with what a catalog knows already, and from another start than data parallelism: a placement per operator, in the order of the
 // graph, without sources; empty: from data parallelism.
 [[nodiscard]] SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config,
                                            const SearchContext& context, OperatorCatalog& catalog, std::vector<Placement> from);

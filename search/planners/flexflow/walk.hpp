@@ -15,11 +15,11 @@
 
 namespace search {
 
-// What an operator does on devices `start` to `start + devices - 1`, in seconds.
+// An operator on devices `start` to `start + devices - 1`, in seconds.
 struct ScheduledOperator {
   int start = 0, devices = 1;
   double forward = 0, backward = 0;
-  double synchronisation = 0;  // of adding up gradients, behind its part of the backward pass
+  double synchronisation = 0;  // of adding up gradients, after its part of the backward pass
   double update = 0;
 };
 
@@ -31,7 +31,7 @@ struct MovementTimes {
 // Each device has three streams, which take their work in the order of the graph, and in the backward pass in reverse:
 // - kernels: an operator begins when its inputs have come and all of its devices have come to it;
 // - movements, in which the devices of both operators take part; they begin when the tensor is made;
-// - gradients, which are added up beside the backward pass; where they and movements meet, they share the network.
+// - gradients, whose sums overlap with the backward pass; where they and movements meet, they share the network.
 // The backward pass begins when all operators have ended their forward pass, a device's updates when it has ended all else.
 class Schedule {
  public:
@@ -41,16 +41,17 @@ class Schedule {
   // Requires: `from` < `to`: operators are numbered as a graph has them, inputs first.
   Schedule(int devices, std::size_t operators, std::vector<Edge> edges);
 
-  // Returns the seconds from the first kernel to the last update. `movements`: per edge.
-  // Requires: blocks end at the last device or before. Cost: O(devices + (operators + edges) x s), where blocks cut the devices into s
-  // segments.
+  // Returns: the seconds from the first kernel to the last update. `movements`: per edge.
+  // Requires: blocks end at the last device or before.
+  // Cost: O(devices + (operators + edges) x s), where blocks cut the devices into s segments.
   [[nodiscard]] double seconds(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements);
-  // Returns, of amounts per operator, the largest sum over what one device runs. Cost: as above.
+  // Returns, of amounts per operator, the largest sum over what one device runs.
+  // Cost: as above.
   [[nodiscard]] double most_on_a_device(std::span<const ScheduledOperator> operators, std::span<const double> amounts);
 
  private:
   using Stream = std::vector<double>;  // per segment: when its work so far ends
-  struct Segments {                    // `end` is behind the last
+  struct Segments {                    // `end` is after the last
     std::size_t begin = 0, end = 0;
   };
   void find_segments(std::span<const ScheduledOperator> operators);
@@ -63,7 +64,7 @@ class Schedule {
   std::vector<Edge> edges_;
   std::vector<std::vector<std::uint32_t>> read_by_, reads_;  // per operator: edges that begin there, and that end there
   // Kept between calls for their memory.
-  std::vector<std::uint32_t> segment_of_;  // per device, and one behind the last
+  std::vector<std::uint32_t> segment_of_;  // per device, and one after the last
   std::size_t segments_ = 0;
   std::vector<Segments> places_;  // per operator
   Stream kernels_, movements_, gradients_, sums_;
@@ -79,7 +80,7 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// What is known of a movement.
+// A movement, as far as it is known.
 struct KnownMovement {
   MovementTimes times;
   bool is_exact = false;  // else these are no more than what it takes
@@ -95,7 +96,7 @@ class Placements {
 
   // Any placement of the kind. All devices come up as often as all smaller blocks together, and of these each size as often as others.
   [[nodiscard]] Placement any(KindNumber kind, base::Random& random);
-  // Of a placement. Devices: the first ones of the block, which do the work.
+  // A placement. Devices: the first ones of the block, which do the work.
   [[nodiscard]] const StrategyCost& cost(KindNumber kind, const Placement& p);
   [[nodiscard]] int devices(KindNumber kind, const Placement& p);
 
@@ -107,7 +108,7 @@ class Placements {
   // Blocks that give an operator of the kind work on all of their devices, by size, the largest first, which is all devices: inside a
   // machine those that lie at a multiple of their size or at its end, beyond it a half, a third, ... of all machines.
   [[nodiscard]] const std::vector<std::vector<DeviceBlock>>& blocks(KindNumber kind);
-  // The pair of blocks that stands for all that are like this one.
+  // The pair of blocks that represents all that are like this one.
   [[nodiscard]] std::pair<DeviceBlock, DeviceBlock> standing_for(DeviceBlock a, DeviceBlock b) const;
 
  private:
@@ -138,7 +139,7 @@ class Placements {
 // operator another placement. One that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much,
 // in times of an operator's mean share of the iteration: then the same alpha fits graphs of few and of many operators.
 
-// The operators of a graph, numbered as they stand in it, without sources, and the edges between them.
+// The operators of a graph, numbered in its order, without sources, and the edges between them.
 struct OperatorGraph {
   std::vector<std::uint32_t> nodes;  // per operator
   std::vector<KindNumber> kinds;     // per operator
@@ -162,7 +163,8 @@ class Walk {
 
   // Bytes of a device for weights, their states and outputs. Each byte more costs time (kSecondsPerByte), so that plans that fit are found.
   void set_room(double bytes) { room_ = bytes; }
-  // What a position costs. Cost: asks about all of its movements.
+  // The cost of a position.
+  // Cost: asks about all of its movements.
   [[nodiscard]] Position position(std::vector<Placement> at);
   // Walks from a position and returns the cheapest one on the way; ends early when the budget is spent, of which each proposal is a
   // candidate. Movements of a proposal count with bounds first: only of what would be accepted they are asked about.

@@ -73,7 +73,7 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
-// What is given, and every value of what is not.
+// The given values, and every value of what is not given.
 std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
   std::vector<GridConfig> grids;
   for (const int stage : stages_of(o)) {

@@ -16,9 +16,9 @@ namespace search {
 
 // The quickest of a few grids: all are estimated, and the best by their estimates are simulated.
 
-// `grids`: at least one; those that differ in recomputation alone stand together, because they share most of an estimate. Those that cannot
-// be built are left out. `name`: of the plan. Without a plan that fits the result has the one that lacks least memory.
-// Cost: one estimate per grid, one look at the memory of each until some are simulated, and at most four simulations.
+// `grids`: at least one; those that differ in recomputation alone follow each other, because they share most of an estimate. Those that
+// cannot be built are left out. `name`: of the plan. Without a plan that fits the result has the one that lacks least memory.
+// Cost: one estimate per grid, the memory of each until some are simulated, and at most four simulations.
 [[nodiscard]] SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name,
                                        const SearchLimits& limits, const SearchContext& context);
 

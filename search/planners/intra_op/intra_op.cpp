@@ -15,7 +15,7 @@
 namespace search {
 namespace {
 
-constexpr std::size_t kFewStrategies = 6;  // strategies of an operator in a first look, besides plain ones
+constexpr std::size_t kFewStrategies = 6;  // strategies of an operator in a first pass, and plain ones
 
 class IntraOpSearch {
  public:
@@ -38,7 +38,7 @@ class IntraOpSearch {
   }
 
   // Where data parallelism does not fit: few strategies of each operator, for the settings that keep least, until a plan fits, so that
-  // there is an answer long before all strategies are weighed.
+  // there is an answer long before all strategies are compared.
   void confirm_low_memory() {
     BranchShapes branch_shapes;
     const PipelineConfig few{
@@ -105,7 +105,7 @@ class IntraOpSearch {
     if (found) within_memory_.push_back(*found);
   }
 
-  // Of several micro-batches, whose activations are kept one after another.
+  // Plans of several micro-batches, whose activations are kept one after another.
   void accumulate() {
     BranchShapes branch_shapes;
     const PipelineConfig pipelines{
@@ -135,7 +135,7 @@ class IntraOpSearch {
                               gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
   }
 
-  // What was chosen under a objective because the cheapest choices did not fit.
+  // Choices under an objective whose cheapest choices did not fit.
   struct WithinMemory {
     double seconds = 0, bound = 0;
     bool is_proved = false;
@@ -173,7 +173,7 @@ Planner intra_op_planner() {
   return {
       .kind = "intra-op",
       .about =
-          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
+          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
       .searches = true,
       .options = with_limits(
           defaults.budget.seconds, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",

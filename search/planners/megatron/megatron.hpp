@@ -19,7 +19,7 @@ namespace search {
 
 struct MegatronSearchConfig {
   SearchLimits budget = base::Seconds(60);
-  int simulate_best = 16;  // so many of the ranked candidates are simulated whole
+  int simulate_best = 16;  // ranked candidates that are simulated whole
 };
 
 // The objective is the simulated iteration time: never worse than that of plain data parallelism where that fits into memory, unless the

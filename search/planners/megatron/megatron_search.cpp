@@ -249,7 +249,7 @@ class Proposals {
   std::vector<Candidate> waiting_;
 };
 
-// One of each family first, so that those that hardly differ do not take the places of all others.
+// One of each family first, so that plans that hardly differ do not crowd out all others.
 void simulate_best(std::vector<Candidate> waiting, std::size_t most, Confirmed& confirmed, Budget& budget) {
   std::ranges::stable_sort(waiting, [](const Candidate& a, const Candidate& b) {
     return std::tie(a.is_variant, a.estimate) < std::tie(b.is_variant, b.estimate);
@@ -332,7 +332,7 @@ Termination termination_of(const Findings& found, const std::optional<Refusal>& 
   return found.pruned.dominated + found.pruned.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
 }
 
-// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are behind the best, 4 were simulated".
+// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are slower than the best, 4 were simulated".
 std::string statistics(std::size_t plans, const Findings& found, std::optional<Limit> ended_by) {
   std::vector<std::string> parts;
   const auto add = [&](std::size_t count, const char* what) {
@@ -341,15 +341,15 @@ std::string statistics(std::size_t plans, const Findings& found, std::optional<L
   add(found.pruned.refused, "cannot be built");
   add(found.pruned.too_big, "do not fit into memory");
   add(found.pruned.duplicates, "are others once more");
-  add(found.pruned.dominated, "are behind the best by their bounds or estimates");
+  add(found.pruned.dominated, "are slower than the best by their bounds or estimates");
   add(found.simulated.size() - found.refined - (found.has_data_parallel ? 1 : 0), "were simulated");
   add(found.pruned.unsimulated, "were not, because simulate_best were");
   add(found.pruned.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
-  if (found.has_data_parallel) parts.emplace_back("plain data parallelism was simulated besides");
+  if (found.has_data_parallel) parts.emplace_back("plain data parallelism was simulated as well");
   return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
 }
 
-// What was chosen for the best plan of the grid alone, and what nothing chose.
+// Choices for the best plan of the grid alone, and choices that nothing tried.
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
       "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
@@ -409,7 +409,7 @@ Planner megatron_search_planner() {
           .searches = true,
           .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
                                  {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
+                                   "so many of the best plans of the grid are simulated whole, and plain data parallelism"}},
                                  "the time that the search may take; bounds of all plans take half of it at most"),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);

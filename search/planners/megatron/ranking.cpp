@@ -14,11 +14,11 @@ namespace search {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A line of micro-batches ends where a larger one gains less than a tenth and is so many times behind the best: products grow more
+// A line of micro-batches ends where a larger one gains less than a tenth and takes this many times the best: products grow more
 // efficient with their size ever more slowly, and fewer micro-batches fill a pipeline worse.
 constexpr double kLeastGainOfMore = 0.9, kFarSlower = 1.5;
 
-// What the device that has most has for tensors.
+// Memory for tensors of the device that has most.
 double most_room(const Problem& problem) {
   double room = 0;
   for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
@@ -74,7 +74,7 @@ class Ranker {
     for (const GridConfig& c : points) why += plans_of(c);
   }
 
-  // More ranks to a group make a line no quicker that is far behind already: what they compute together stays, what they tell each other
+  // More ranks to a group make a line no quicker that is far slower already: their work together stays, and their communication
   // grows.
   void begin_line(const GridConfig& c) {
     line_ = {};
@@ -97,7 +97,7 @@ class Ranker {
     double best = kNever;
     for (const GridConfig& c : points) best = std::min(best, add_point(c));
     best_ = std::min(best_, best);
-    // What a micro-batch needs of memory only grows with it.
+    // The memory that a micro-batch needs only grows with it.
     if (best == kNever) line_.over = &PrunedCounts::too_big;
     else if (best > kLeastGainOfMore * line_.best && best > kFarSlower * best_) line_.over = &PrunedCounts::dominated;
     line_.best = best;

@@ -18,9 +18,9 @@ namespace search {
 
 // Every combination of tensor, context, expert, pipeline and data degree, sequence parallelism, micro-batch, chunks, and stages of equal
 // and of balanced length that devices and batch divide into, without recomputation and ZeRO. Chunks: 1 to 8, and all divisors of a stage's
-// layers. Points of one cut (tensor, context, expert, sequence parallelism and micro-batch) stand together, small groups of devices first,
-// small micro-batches first among their like. Whether the model divides too shows when the plan is built. Cost: O(results + sqrt(global
-// batch)).
+// layers. Points of one cut (tensor, context, expert, sequence parallelism and micro-batch) follow each other, small groups of devices first,
+// small micro-batches first among their like. Whether the model divides too shows when the plan is built.
+// Cost: O(results + sqrt(global batch)).
 [[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem);
 
 // The whole grid of the search, by what each plan takes at least. Private to this folder.
@@ -66,7 +66,7 @@ struct Refinement {
   std::vector<GridConfig> values;
 };
 
-// What choices depend on besides the configuration.
+// The inputs of choices other than the configuration.
 struct RefinementScope {
   pcg::Framework framework = pcg::Framework::generic;
   pcg::Precision precision = pcg::Precision::bf16;
@@ -75,9 +75,9 @@ struct RefinementScope {
 
 // The choices that a configuration leaves open and the framework has: how ranks of context exchange keys, by which library tokens go to
 // their experts and how many tensor ranks share one, the schedule of a pipeline, which layers are recomputed where all are, groups that
-// shard for themselves, weights kept in fp8, and what runs beside the kernels. Each value differs from `config` in that choice alone.
-// PipeDream-2BW and moments in bf16 are none of them, as they train otherwise. Neither are offloading and a lean warm-up, which save memory
-// and cost time; nor CUDA graphs, whose buffers nobody counts.
+// shard for themselves, weights kept in fp8, and what overlaps with the kernels. Each value differs from `config` in that choice alone.
+// PipeDream-2BW and moments in bf16 are none of them, as they train otherwise. Neither are offloading and an early backward pass, which
+// save memory and cost time; nor CUDA graphs, whose buffers are not counted.
 [[nodiscard]] std::vector<Refinement> refinements_of(const GridConfig& config, const RefinementScope& scope);
 
 // Makes one choice after another, each for what the ones before have left: `seconds` says what a configuration takes, nullopt: it cannot be

@@ -31,7 +31,7 @@ class UniapSearch {
     confirm();
     if (open_ > 0) search_.budget().end(Limit::time);
     SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each exactly",
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly",
                                   layers_, candidates_.size(), solved_));
     if (open_ > 0) r.notes.push_back(fmt::format("the search ended before {} pair{} solved", open_, open_ == 1 ? " was" : "s were"));
     return r;
@@ -84,7 +84,7 @@ class UniapSearch {
     if (simulated == 0 && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
   }
 
-  // Of all pairs, that no answer takes less than.
+  // Seconds that no answer to any pair takes less than.
   [[nodiscard]] double least_possible() const {
     double least = best_;
     for (const ChainCandidate& c : candidates_) least = std::min(least, c.at_least);

@@ -343,7 +343,7 @@ SearchResult unity_search(const Problem& problem, const UnityConfig& config, con
   r.notes.push_back(
       fmt::format("{} segments, {} of them unlike; {} rewritten graphs evaluated; mapped under {} objectives of gradients and memory; "
                   "stages cut for {} numbers of micro-batches",
-                  s.model.segments(), s.model.unlike_segments(), s.model.looked_at(), mapped.objectives, pipelines));
+                  s.model.segments(), s.model.unlike_segments(), s.model.evaluated(), mapped.objectives, pipelines));
   if (config.rules.of_file) r.notes.push_back(asked_text(config.rules));
   return r;
 }
@@ -363,7 +363,7 @@ Planner unity_planner() {
             "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
            {"segment", WholeNumber{.least = 0, .most = 1000000, .by_default = whole(defaults.segment)},
             "operators of a segment, at least, where the graph is split; 0: it is not split"},
-           {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run beside each other, on GPUs of their own"},
+           {"side_by_side", Flag{defaults.side_by_side}, "independent branches may run side by side, on GPUs of their own"},
            {"cache", Flag{defaults.remember}, "costs of equal sub-problems are worked out once"},
            {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
            {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"},
@@ -377,11 +377,11 @@ Planner unity_planner() {
             "that "
             "are one update old"},
            {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
-            "a graph that costs more than so many times the best is not rewritten further"},
+            "a graph that costs more than this times the best is not rewritten further"},
            {"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.graphs)},
-            "rewritten ones of a segment that are looked at, at most"},
+            "rewritten ones of a segment that are evaluated, at most"},
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
-            "changes of one operator that each of up to four searches by walks looks at, judged by a schedule, from the best plan and from "
+            "changes of one operator that each of up to four searches by walks tries, judged by a schedule, from the best plan and from "
             "data parallelism"}}),
       .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {

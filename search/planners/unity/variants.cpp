@@ -96,7 +96,7 @@ class Rewriting {
     pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
     take_apart(start, best, budget);
     push(std::move(start), 0);
-    while (!queue_.empty() && looked_at_ < config_.graphs && !budget.is_spent()) {
+    while (!queue_.empty() && evaluated_ < config_.graphs && !budget.is_spent()) {
       const Open open = queue_.top();
       queue_.pop();
       if (open.seconds > config_.threshold * best) break;
@@ -144,7 +144,7 @@ class Rewriting {
       rules.back().seconds = v->seconds;
     }
     if (!v || !seen_.insert(key(*v)).second) return;
-    ++looked_at_;
+    ++evaluated_;
     v->rules = std::move(rules);
     best = std::min(best, v->seconds);
     v->is_apart = true;
@@ -161,13 +161,13 @@ class Rewriting {
     if (matcher_ == nullptr) return;
     matcher_->restart(*open.graph);
     for (const rules::Match& match : matcher_->matches()) {
-      if (looked_at_ >= config_.graphs || !budget.take()) return;
+      if (evaluated_ >= config_.graphs || !budget.take()) return;
       const rules::Rule& rule = rules_[match.rule];
       base::Attempt<rules::Rewritten> rewritten = rules::apply(rule, match, *open.graph, {});
       if (!rewritten) continue;
       std::optional<Variant> v = maker_.variant(pcg::with_stored_weights(pcg::serial(rewritten->graph)));
       if (!v || !seen_.insert(key(*v)).second) continue;
-      ++looked_at_;
+      ++evaluated_;
       v->rules = found_[open.number].rules;
       v->rules.push_back({rule.name, v->seconds});
       if (v->seconds > config_.threshold * best) continue;
@@ -178,7 +178,7 @@ class Rewriting {
   }
 
   Variants result() {
-    Variants r{{}, looked_at_};
+    Variants r{{}, evaluated_};
     std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
     for (std::size_t i = 0; i < found_.size(); ++i) {
       Variant& v = found_[i];
@@ -196,7 +196,7 @@ class Rewriting {
   std::vector<Variant> found_;
   std::priority_queue<Open> queue_;
   std::set<std::vector<std::uint64_t>> seen_;
-  std::size_t looked_at_ = 0;
+  std::size_t evaluated_ = 0;
 };
 
 }  // namespace

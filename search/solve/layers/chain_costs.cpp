@@ -56,7 +56,7 @@ ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, Operator
 
 int ChainCosts::layer_of(std::uint32_t node) const { return model_.split.of_block[static_cast<std::size_t>(graph_.nodes()[node].block)]; }
 
-// Operators of a kind that are cut alike are priced once.
+// Operators of a kind that are cut alike are costed once.
 const ChainCosts::BlockCosts& ChainCosts::block_costs(DeviceBlock block) {
   const auto [at, is_new] = block_costs_.try_emplace(block);
   if (!is_new) return at->second;
@@ -150,15 +150,15 @@ const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock
   return at->second;
 }
 
-// Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. An all-reduce of gradients is
-// half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are gathered once,
-// behind the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass beside the kernels of the layer
-// before; in the backward pass behind the scattering of that layer's gradients, which waits for its kernels, as both take the same stream
-// (sim/lowering).
+// Gradients are added up once, overlapped with the backward pass of the last micro-batch, where the framework does so. An all-reduce of
+// gradients is half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are
+// gathered once, after the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass overlapped with
+// the kernels of the layer before; in the backward pass after the scattering of that layer's gradients, which waits for its kernels, as
+// both take the same stream (sim/lowering).
 //
-// A stage is updated behind its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the others are updated beside it:
-// p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all, so
-// that u is shared out among as many.
+// A stage is updated after its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the updates of others overlap with
+// it: p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all,
+// so that u is shared out among as many.
 double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const ChainSetting& setting) const {
   if (strategy.is_recomputed && setting.selective) return kCannot;
   const double rounds = micro_batches_ + setting.stages - 1;

@@ -17,8 +17,8 @@
 namespace search {
 
 struct LayerSplit {
-  // Of each block: a weighty block with those without weight behind it is a layer; what stands before the first one (an embedding) and
-  // behind the last one (a head) are layers of their own.
+  // The layer of each block: a weighty block with those without weight after it is a layer; the blocks before the first one (an embedding) and
+  // after the last one (a head) are layers of their own.
   std::vector<int> of_block;
   int layers = 1;
 };
@@ -29,8 +29,8 @@ struct LayerSplit {
 struct ShortModel {
   pcg::Graph graph;
   LayerSplit split;                     // of `graph`
-  std::vector<std::size_t> layer_like;  // by layer of the whole model: its twin in `graph`; the twins of layers in a row are in a row, or
-                                        // equal to those one unit before
+  std::vector<std::size_t> layer_like;  // by layer of the whole model: its counterpart in `graph`; counterparts of layers in a row are in a
+                                        // row, or equal to those one unit before
 };
 [[nodiscard]] ShortModel short_model(const pcg::Graph& model);
 
@@ -66,10 +66,10 @@ struct LayerStrategy {
 // "data 2 x tensor 4", "shards 8", "one device", with the order where tensor groups are not neighbours, and "recomputed".
 [[nodiscard]] std::string to_text(const LayerStrategy& strategy);
 
-// What the layers of a model cost in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
+// Costs of the layers of a model in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
 // choose in.
 
-// How a model is shared out: devices make so many stages of equally many, one after another.
+// How a model is shared out: devices make stages of equally many, one after another.
 struct ChainSetting {
   int stages = 1;
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // or gpipe
@@ -79,17 +79,18 @@ struct ChainSetting {
   bool selective = false;
 };
 
-// Of one number of micro-batches. Remembers what it was asked.
+// Costs of one number of micro-batches. Remembers what it was asked.
 class ChainCosts {
  public:
-  // All outlive the object. `model`: of the problem's model. Requires: micro_batches divides the global batch.
+  // All outlive the object. `model`: of the problem's model.
+  // Requires: micro_batches divides the global batch.
   ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches);
 
   [[nodiscard]] int micro_batches() const { return micro_batches_; }
-  // Layers that read the same layer behind the next one are taken to read the same of it.
+  // Layers that read the same layer after the next one are taken to read the same of it.
   // Requires: stages divide the devices. nullopt: some layer has no strategy on a stage.
   // Throws: base::InputError when a device does not support the precision.
-  // Cost: O(kinds of operators x strategies) prices for each stage that is unlike, once, and O(strategies^2) movements for each edge.
+  // Cost: O(kinds of operators x strategies) costs for each stage that is unlike, once, and O(strategies^2) movements for each edge.
   [[nodiscard]] std::optional<LayerChain> chain(const ChainSetting& setting);
 
  private:
@@ -109,18 +110,18 @@ class ChainCosts {
   // Bytes on each device that a micro-batch keeps for its backward pass, by pcg::Recompute.
   [[nodiscard]] const std::array<BytesOfCuts, 3>& kept_bytes(int devices);
   [[nodiscard]] std::vector<LayerCost> table(DeviceBlock block, const ChainSetting& setting, double kept_copies);
-  // Of a micro-batch, with the share of the update that counts in each.
+  // Seconds of a micro-batch, with the share of the update that counts in each.
   [[nodiscard]] double seconds(const Parts& parts, const LayerStrategy& strategy, const ChainSetting& setting) const;
   // By cut and layer; without meaning where the cut cannot be.
   [[nodiscard]] const std::vector<std::vector<Parts>>& parts(DeviceBlock block);
   [[nodiscard]] Parts parts_of(const BlockCosts& own_costs, std::size_t cut, int layer);
   // `zero`: 0, or the stage that shares out.
   [[nodiscard]] double state_bytes(const BlockCosts& own_costs, std::size_t cut, int layer, int zero, bool is_one_stage) const;
-  // Of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
+  // Seconds of all tensors that a layer reads from the layer before; every layout that one is wanted in counts once.
   [[nodiscard]] double moved(int from_layer, const std::vector<StrategyTable::Layouts>& from, int to_layer,
                              const std::vector<StrategyTable::Layouts>& to);
-  // The long edges of a chain, without their seconds: one for each layer that layers behind the next one read. Layers whose twins in the
-  // short model are next to each other, or one, have none.
+  // The long edges of a chain, without their seconds: one for each layer that layers after the next one read. Layers whose counterparts in
+  // the short model are next to each other, or one, have none.
   [[nodiscard]] std::vector<LongEdge> long_edges() const;
   // Seconds by strategies of what a layer reads of another, each on a block. The blocks are equally large.
   [[nodiscard]] const StrategyPairs& moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to);
@@ -151,7 +152,8 @@ class ChainCosts {
 
 // From a strategy per layer to a plan.
 
-// Returns the plan of an answer to the chain of that setting, with a summary and without name. Cost: O(nodes x points).
+// Returns: the plan of an answer to the chain of that setting, with a summary and without name.
+// Cost: O(nodes x points).
 [[nodiscard]] pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int micro_batches, const ChainAnswer& answer);
 
 }  // namespace search

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAllCuts = 2;  // of the catalog: layers are cut for samples and by tensor parallelism
 
-// Tensors that are read behind the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
+// Tensors that are read after the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
 std::size_t count_of_skips(const pcg::Graph& graph) {
   const LayerSplit split = split_into_layers(graph.blocks());
   const auto layer_of = [&](const pcg::GraphNode& n) { return split.of_block[static_cast<std::size_t>(n.block)]; };
@@ -75,7 +75,7 @@ std::optional<Refusal> ChainSearch::refusal() const {
   return std::nullopt;
 }
 
-// A device by itself has nobody to share with.
+// A device by itself has no other to share with.
 std::vector<ChainSetting> ChainSearch::settings(int stages) const {
   std::vector<ChainSetting> all;
   for (const int zero : {3, 2})

@@ -34,10 +34,10 @@ ShortModel short_model(const pcg::Graph& model) {
   const LayerSplit all = split_into_layers(model.blocks());
   s.layer_like.assign(static_cast<std::size_t>(all.layers), 0);
   for (std::size_t b = model.blocks().size(); b-- > 0;) {
-    std::size_t twin = b;
+    std::size_t counterpart = b;
     if (run.count > kKept && b >= run.first + run.unit)
-      twin = b < run.first + run.blocks() ? run.first + run.unit + (b - run.first) % run.unit : b - (run.count - kept) * run.unit;
-    s.layer_like[static_cast<std::size_t>(all.of_block[b])] = static_cast<std::size_t>(s.split.of_block[twin]);
+      counterpart = b < run.first + run.blocks() ? run.first + run.unit + (b - run.first) % run.unit : b - (run.count - kept) * run.unit;
+    s.layer_like[static_cast<std::size_t>(all.of_block[b])] = static_cast<std::size_t>(s.split.of_block[counterpart]);
   }
   return s;
 }

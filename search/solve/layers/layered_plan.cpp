@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 4;  // strategies in a summary
 
-// Of layers without weight nothing is recomputed.
+// Layers without weight recompute nothing.
 std::vector<LayerStrategy> strategies_of_layers(const pcg::Plan& plan, const LayerSplit& split, const ChainAnswer& answer,
                                                 const std::vector<LayerStrategy>& strategies) {
   std::vector<LayerStrategy> of_layers;

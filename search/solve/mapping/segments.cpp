@@ -65,7 +65,7 @@ PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceB
   return chain;
 }
 
-constexpr int kFewOthers = 2;  // operators behind a bottleneck that do not depend on it
+constexpr int kFewOthers = 2;  // operators after a bottleneck that do not depend on it
 
 // The farthest operator that reads any output, by node; 0: none does.
 std::vector<std::uint32_t> farthest_readers(const pcg::Graph& graph) {
@@ -117,7 +117,7 @@ std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph) {
     if (n == last) break;
     const pcg::GraphNode& node = graph.nodes()[n];
     if (reach <= n && farthest[n] > n && node.outputs.size() == 1 && operators_that_do_not_need(graph, n) <= kFewOthers) found.push_back(n);
-    // What nobody reads is a result: it ends behind all others.
+    // A tensor without reader is a result: it ends after all others.
     reach = std::max(reach, farthest[n] > n ? farthest[n] : last + 1);
   }
   return found;
@@ -143,7 +143,7 @@ std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector
   const std::vector<std::uint32_t> operators = operators_of(graph);
   std::vector<Segment> segments;
   std::size_t begin = 0;
-  const auto finish = [&](std::size_t end) {  // position behind the last operator
+  const auto finish = [&](std::size_t end) {  // position after the last operator
     Segment s{{operators.begin() + static_cast<std::ptrdiff_t>(begin), operators.begin() + static_cast<std::ptrdiff_t>(end)},
               {},
               operators[end - 1]};

@@ -27,7 +27,7 @@ struct PlacedChain {
   double seconds = 0;
 };
 
-// Cost: O(links x variants x c^2) beside the mapping's costs, for each round of movements that are found out.
+// Cost: O(links x variants x c^2) and the mapping's costs, for each round of movements that are resolved.
 // Returns: nullopt where the time was up first.
 [[nodiscard]] std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block,
                                                      const Budget& budget);
@@ -43,23 +43,24 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-// The operators that every path from operators before to operators behind goes through, by one tensor; ascending, without the last one.
-// Towers that begin behind such an operator could run beside what is before it: then it is none, but for one or two small ones.
+// The operators that every path from operators before to operators after goes through, by one tensor; ascending, without the last one.
+// Towers that begin after such an operator could overlap with what is before it: then it is none, but for one or two small ones.
 // Cost: O(bottlenecks x edges).
 [[nodiscard]] std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph);
 
-// Where one more block of the graph ends: the operator before the cut has one output, which is read behind it, and other tensors may cross
-// it as well; ascending, without the last operator. Cost: O(edges).
+// Where one more block of the graph ends: the operator before the cut has one output, which is read after it, and other tensors may cross
+// it as well; ascending, without the last operator.
+// Cost: O(edges).
 [[nodiscard]] std::vector<std::uint32_t> ends_of_blocks(const pcg::Graph& graph);
 
-// Cuts at some bottlenecks so that every segment but the last has at least so many operators; of those where it may next be cut, up to
+// Cuts at some bottlenecks so that every segment but the last has at least `fewest` operators; of those where it may next be cut, up to
 // twice that size, the one with the least `disturbance` by node, the earliest of equals. `fewest` 0: one segment.
 [[nodiscard]] std::vector<Segment> segments_of(const pcg::Graph& graph, std::size_t fewest, const std::vector<std::size_t>& disturbance);
-// Returns the same with these cuts behind operators (ascending) in place of bottlenecks.
+// Returns: the same with these cuts after operators (ascending) in place of bottlenecks.
 [[nodiscard]] std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
                                                     const std::vector<std::size_t>& disturbance);
 
-// The operators of a segment and of its first end as a part, numbered as they stand in the segment, the first end last. What else comes
+// The operators of a segment and of its first end as a part, numbered in the order of the segment, the first end last. What else comes
 // from segments before has no edge in it.
 [[nodiscard]] Mapping::Part part_of(const pcg::Graph& graph, const Segment& segment, const std::vector<KindNumber>& kinds,
                                     const OperatorCatalog& catalog, BranchShapes& shapes);

@@ -1,6 +1,10 @@
 #pragma once
-// Choices that together may take so many bytes and no more: the memory limit of Alpa's integer programme (Zheng et al., OSDI'22, section
-// 4.2), where what a device keeps is a sum over operators.
+// Choices within a limit of bytes: the memory limit of Alpa's integer program (Zheng et al., OSDI'22, section 4.2), where the bytes of a
+// device are a sum over operators. Start here:
+//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound
+//   bucket_tree.hpp           BucketTree: bucket elimination with its tables kept, for min-marginals
+//   byte_fronts.cpp           cheapest_by_fronts(): fronts of cost and bytes over that tree
+//   constrained_operators.hpp ConstrainedOperators: a problem made of operators; MemoryRoom: which limit matches the simulator
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +38,7 @@ struct ConstrainedProblem {
   return bytes_of(problem, choice) <= most_bytes(problem);
 }
 
-// Of any choice.
+// The least bytes of any choice.
 [[nodiscard]] inline double least_bytes(const ConstrainedProblem& problem) {
   double sum = 0;
   for (const std::vector<double>& b : problem.bytes) sum += *std::ranges::min_element(b);
@@ -51,7 +55,7 @@ struct ConstrainedProblem {
 
 // The cheapest choices within a limit by elimination in which every table holds, in place of one least cost, a front of costs and bytes:
 // label-setting for a constrained shortest path (Irnich and Desaulniers, 2005), over a join tree in place of a path. A label is dropped
-// where another one is cheaper and leaner, or where with the least that all else costs and takes it misses what is known.
+// where another one takes less of both, or where with the least that all else costs and takes it misses what is known.
 
 struct FrontLimits {
   double most_pairs = 1e8;   // of labels that are put together
@@ -63,7 +67,7 @@ struct FrontAnswer {
   std::optional<std::vector<std::uint32_t>> choice = {};  // complete and none: nothing that fits costs less
 };
 
-// Of those that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which says what all else costs at
+// The cheapest that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which gives the cost of all else at
 // least. The closer multiplier and `to_beat` are to the best, the fewer labels there are.
 [[nodiscard]] FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat,
                                              const FrontLimits& limits = {});
@@ -88,10 +92,12 @@ struct ConstrainedChoice {
 };
 
 // Finds out what pairs of these choices cost, where costs are bounds of it until someone asks; the problem's costs are others then, and
-// none less. Returns: whether anything was not known before. Empty: all is known.
+// none less.
+// Returns: whether anything was not known before. Empty: all is known.
 using ResolveCosts = std::function<bool(const std::vector<std::uint32_t>&)>;
 
-// Requires: costs are finite. Cost: some ten eliminations, and what is left of the problem.
+// Requires: costs are finite.
+// Cost: some ten eliminations, and what is left of the problem.
 [[nodiscard]] ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const ResolveCosts& resolve, const Budget& budget,
                                                 const ConstrainedEffort& effort = {});
 

@@ -12,21 +12,21 @@ namespace search {
 
 class ConstrainedOperators {
  public:
-  // The lists outlive the object; they have no price of bytes, and lean strategies. `objective`: like theirs, but for the copies that are
-  // kept.
+  // The lists outlive the object; bytes cost nothing in them, and they have low-memory strategies. `objective`: like theirs, but for the
+  // copies that are kept.
   ConstrainedOperators(Shortlists& lists, DeviceBlock block, const Objective& objective)
       : lists_(lists), block_(block), objective_(objective) {}
 
   // Both return its number.
   std::uint32_t add(KindNumber kind);
-  // An operator of a stage before, whose output comes to this block as each of these strategies of its shortlist would have it, at this
+  // An operator of the stage before, whose output comes to this block as each of these strategies of its shortlist would have it, at this
   // cost.
   std::uint32_t add_from_outside(KindNumber kind, std::vector<double> seconds);
   void join(std::uint32_t from, std::uint32_t to, const EdgeKind& edge);
 
-  // The cheapest strategies that sum up to so many bytes, by operator, as ConstrainedChoice::choice; of those from outside, any.
+  // The cheapest strategies within `limit`, by operator, as ConstrainedChoice::choice; of those from outside, any.
   [[nodiscard]] ConstrainedChoice cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort = {});
-  // Of strategies by operator, whether or not they are listed; those from outside count as is best, whatever stands there. Neither is from
+  // Costs of strategies by operator, whether or not they are listed; those from outside count as is best, whatever is given. Neither is from
   // the tables that cheapest() searches.
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& strategies) const;
   [[nodiscard]] double bytes(const std::vector<std::uint32_t>& strategies) const;
@@ -51,8 +51,8 @@ class ConstrainedOperators {
   ConstrainedProblem problem_;
 };
 
-// What limit of a sum of bytes stands for the memory of a device. The simulator's count is no sum over operators: tensors that two of them
-// keep count once, and the backward pass needs some of it for a moment. So choices are made within a limit, whoever counts says how much
+// The limit of a sum of bytes that matches the memory of a device. The simulator's count is no sum over operators: tensors that two of them
+// keep count once, and the backward pass needs temporaries. So choices are made within a limit, the simulator says how much
 // room they leave, and the limit becomes what would have left none.
 
 class MemoryRoom {
@@ -60,8 +60,8 @@ class MemoryRoom {
   explicit MemoryRoom(double limit) : limit_(limit) {}
   [[nodiscard]] double limit() const { return limit_; }
 
-  // Choices within the limit sum up to so many bytes and leave so much room, which is negative where they do not fit. Returns: whether
-  // another limit, which is the limit now, is worth a try.
+  // Choices within the limit sum up to these bytes and leave this room, which is negative where they do not fit.
+  // Returns: whether another limit, which is the limit now, is worth a try.
   bool tell(double bytes, double room) {
     if (room < 0) least_too_many_ = std::min(least_too_many_, bytes);
     const double next = std::min(bytes + room, least_too_many_ * (1 - kSameBytes));

@@ -57,7 +57,7 @@ class DeadEnds {
     return is_first ? p.costs->at(mine, other) : p.costs->at(other, mine);
   }
 
-  // The choice's own cost, and what it costs at least beside its neighbours.
+  // The choice's own cost, and the least that it costs with its neighbours.
   [[nodiscard]] double at_least(std::uint32_t who, std::uint32_t choice) const {
     double seconds = problem_.costs[who][choice];
     for (const std::uint32_t p : pairs_of_[who]) {

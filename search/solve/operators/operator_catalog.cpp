@@ -15,7 +15,7 @@
 namespace search {
 namespace {
 
-// Whether a tensor that is trained, or has a gradient for another reason, lies behind each node.
+// Whether a tensor that is trained, or has a gradient for another reason, lies after each node.
 std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
   std::vector<bool> is(graph.nodes().size(), false);
   for (const pcg::GraphNodeId n : with_gradient) is[n.value] = true;

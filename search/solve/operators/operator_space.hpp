@@ -28,11 +28,11 @@ class OperatorSpace {
   struct Answer {
     std::vector<std::uint32_t> strategy;  // numbered as operators()
     double seconds = 0;
-    bool is_optimal = true;  // no others of those that were looked at cost less
+    bool is_optimal = true;  // no others of those that were compared cost less
   };
-  // Of each kind the `most` strategies that cost least by themselves are looked at; nullopt: the time was up first.
+  // The `most` strategies of each kind that cost least by themselves are compared; nullopt: the time was up first.
   [[nodiscard]] std::optional<Answer> cheapest(const Objective& objective, std::size_t most, const Budget& budget);
-  // What strategies cost together. Numbered as operators().
+  // The cost of strategies together. Numbered as operators().
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& strategy, const Objective& objective);
   // The plan that they make, numbered as operators(), without name and summary.
   [[nodiscard]] pcg::Plan plan(const Problem& problem, const std::vector<std::uint32_t>& strategy) const;

@@ -21,7 +21,7 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   }
   std::ranges::stable_sort(list.strategies, {}, [&](std::uint32_t w) { return seconds_of(table.costs[w], objective_); });
   const std::size_t kept = std::min(list.strategies.size(), most_);
-  const std::vector<bool> is_low_memory = lean(table, list.strategies);
+  const std::vector<bool> is_low_memory = low_memory(table, list.strategies);
   std::size_t place = 0;
   std::erase_if(list.strategies, [&](std::uint32_t w) { return place++ >= kept && !table.is_plain[w] && !is_low_memory[w]; });
   for (const std::uint32_t w : list.strategies) list.seconds.push_back(seconds_of(table.costs[w], objective_));
@@ -29,7 +29,7 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
 }
 
 // By strategy; none where they are not asked for.
-std::vector<bool> Shortlists::lean(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const {
+std::vector<bool> Shortlists::low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const {
   std::vector<bool> is_low_memory(table.costs.size(), false);
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t w : cheapest_first) {
@@ -59,7 +59,7 @@ bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
 
 bool Shortlists::cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const {
   const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
-  // Of the one loop that all devices share out; 0: there is none.
+  // Iterations of the one loop that all devices share out; 0: there is none.
   const auto iterations = [&](const Strategy& t) {
     const auto cut = std::ranges::find(t.sharding.degrees, devices);
     return cut == t.sharding.degrees.end() ? std::int64_t{0} : loops[static_cast<std::size_t>(cut - t.sharding.degrees.begin())].size;

@@ -1,5 +1,5 @@
 #pragma once
-// The strategies of running operators that a search looks at under one objective, and what moves between them.
+// The strategies of operators that a search compares under one objective, and what moves between them.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ struct Cuts {
   [[nodiscard]] bool all() const { return samples && features && reduction && heads && !only_largest; }
 };
 
-// Of the strategies of a kind on a block those that cost least by themselves, and the plain ones (Strategies::is_plain).
+// Strategies of a kind on a block: those that cost least by themselves, and the plain ones (StrategyTable::is_plain).
 struct Shortlist {
   std::vector<std::uint32_t> strategies;
   std::vector<double> seconds;  // of each
@@ -40,7 +40,7 @@ struct EdgeCosts {
 class Shortlists {
  public:
   // The catalog outlives the object. `most_cut`: of strategies that cut more loops none is listed. Where none of an operator's strategies
-  // is as `cuts` says, all are. `has_lean`: strategies that take less memory than all cheaper ones are listed, too.
+  // is as `cuts` says, all are. `has_low_memory`: strategies that take less memory than all cheaper ones are listed, too.
   Shortlists(OperatorCatalog& catalog, const Objective& objective, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
              bool has_low_memory = false)
       : catalog_(catalog), objective_(objective), most_(most), most_cut_(most_cut), cuts_(cuts), has_low_memory_(has_low_memory) {}
@@ -49,7 +49,7 @@ class Shortlists {
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
   // Cost: O(entries) bounds, once.
   [[nodiscard]] EdgeCosts& edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to);
-  // Finds out what the movement costs, and those besides that would seem quicker in its place: the next answer would want them.
+  // Resolves the cost of the movement, and of those that would seem quicker in its place: the next answer would want them.
   // Returns: whether it was not known before.
   bool resolve_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
   [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
@@ -58,7 +58,7 @@ class Shortlists {
   [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
-  [[nodiscard]] std::vector<bool> lean(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const;
+  [[nodiscard]] std::vector<bool> low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const;
   bool resolve(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;

@@ -12,8 +12,8 @@ namespace {
 // Logarithm of the number of micro-batches that is tried first: 16 for each of 16 stages, so that a sixteenth of the time is a bubble.
 constexpr double kLikelyGood = 8;
 
-// Seconds of so many micro-batches one after another on stages of this size that are equally long, if every operator runs in its quickest
-// plain way and nothing moves; with the update once, or without it.
+// Seconds of `rounds` micro-batches one after another on equally long stages of this size, if every operator runs in its quickest
+// plain strategy and nothing moves; with the update once, or without it.
 double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg::Graph& graph, const PipelineSetting& setting,
                               OperatorCatalog& catalog, int devices) {
   double seconds = 0;

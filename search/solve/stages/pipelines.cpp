@@ -22,12 +22,12 @@ namespace search {
 namespace {
 
 constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, one after another
-// What memory costs: so many times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
+// Costs of memory: these times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
 constexpr std::array kMemoryMultipliers = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
 // The bound of stages counts for every operator the longer of its device's and its host's time; hosts that are ahead may make it less.
 constexpr double kBoundTooLarge = 1.1;
-constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
-// What stages within the memory may cost more than the cheapest ones without a limit, and no others are looked at: as cheapest_stages() is
+constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, costlier memory may
+// Stages within the memory may cost this times the cheapest ones without a limit, and no others are searched: as cheapest_stages() is
 // exact to.
 constexpr double kHardlyCostlier = 1.01;
 
@@ -149,7 +149,7 @@ class StagedGraph {
   std::vector<const Mapping::Part*> parts_;  // per segment
 };
 
-// A stage that does not fit, with so many stages after it.
+// A stage that does not fit, with a number of stages after it.
 struct RuledOut {
   StageRun run;
   int after = 0;

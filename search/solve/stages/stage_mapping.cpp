@@ -98,7 +98,7 @@ bool StageMapping::resolve(const StageRun& run, const std::vector<std::vector<Pl
   return is_new;
 }
 
-// What runs on this block. Where branches run side by side, other blocks have parts like it.
+// Costs on this block. Where branches run side by side, other blocks have parts like it.
 void StageMapping::forget(DeviceBlock block) {
   if (mapping_.runs_side_by_side()) {
     costs_.clear();

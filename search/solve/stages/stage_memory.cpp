@@ -15,7 +15,7 @@ struct StageMemory::Stage {
   std::size_t count = 0;
   std::optional<MemoryRoom> memory{};
   bool is_settled = false;
-  bool lacks_all_the_same = false;  // with the leanest strategies
+  bool lacks_all_the_same = false;  // with the strategies of least memory
   // The best that fits.
   StageStrategies best{};
   double seconds = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 #pragma once
 // Stages of a pipeline that would not fit with the strategies that are the cheapest anyhow: the cheapest strategies of their operators
-// within the memory of their devices, which Alpa's integer programme has as a constraint (OSDI'22, section 4.2). Where stages are cut stays
+// within the memory of their devices, which Alpa's integer program has as a constraint (OSDI'22, section 4.2). Where stages are cut stays
 // as it is.
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace search {
 
-// Strategies of a stage's operators, by part and operator of the part; the one that ends the part before stands in both, and counts there.
+// Strategies of a stage's operators, by part and operator of the part; the one that ends the part before is in both, and counts there.
 using StageStrategies = std::vector<std::vector<std::uint32_t>>;
 
 struct FittingStages {
@@ -25,7 +25,7 @@ struct FittingStages {
 class StageMemory {
  public:
   struct Config {
-    Objective objective;  // without a price
+    Objective objective;  // in which bytes cost nothing
     int micro_batches = 1;
     std::size_t most_strategies = 24;
     int most_cut = 2;
@@ -38,8 +38,8 @@ class StageMemory {
 
   // Bytes that a plan of these strategies leaves on the devices of each stage, where they are fewest; negative: it does not fit.
   using Room = std::function<std::vector<double>(const std::vector<StageStrategies>&)>;
-  // From these strategies on, which may fit or not. nullopt: none that fit were found in time. Cost: that of cheapest_within() for each
-  // stage and limit that is tried, four at most; and of `room` for each round.
+  // From these strategies on, which may fit or not. nullopt: none that fit were found in time.
+  // Cost: that of cheapest_within() for each stage and limit that is tried, four at most; and of `room` for each round.
   [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageStrategies> strategies,
                                                  const Room& room, const Budget& budget);
 

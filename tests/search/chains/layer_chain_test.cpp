@@ -1,4 +1,4 @@
-// Layers with strategies, shared out among stages: numbers by hand, and every answer looked at.
+// Layers with strategies, shared out among stages: numbers by hand, and every answer tried.
 #include "search/solve/layers/layer_chain.hpp"
 
 #include <doctest/doctest.h>
