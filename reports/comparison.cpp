@@ -14,7 +14,7 @@
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace reports {
 namespace {

@@ -12,8 +12,8 @@
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
-#include "search/explanation/differences.hpp"
-#include "search/problem/wording.hpp"
+#include "search/explanation/explanation.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace reports {
 namespace {

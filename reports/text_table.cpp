@@ -13,7 +13,7 @@
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
 #include "reports/what_if/what_if.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace reports {
 namespace {

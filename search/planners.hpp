@@ -1,5 +1,12 @@
 #pragma once
-// All planners of this version.
+// All planners of this version. Start here: planners() lists them, each a folder under search/planners. Read a short one first:
+//   data_parallel, expert_dlrm, fsdp   a plan by rule, or the best of a few dozen
+//   megatron                           a grid of degrees: rank by bounds (ranking.hpp), then estimate, simulate, refine
+//   intra_op, alpa                     strategies of operators chosen together (search/solve/operators), and stages (search/solve/stages)
+//   uniap                              strategies of layers and stages (search/solve/layers); galvatron, a subset of it, too
+//   flexflow                           random walks over placements, also of graphs that are rewritten first (taso_flexflow)
+//   unity                              rewrites (variants.hpp), mapping (search/solve/mapping), pipelines, walks
+//   automatic                          all of them within one budget
 
 #include <span>
 #include <string>
@@ -10,7 +17,7 @@
 
 namespace search {
 
-// In the order in which they are shown; planners of one kind stand together, the plain form first.
+// In the order in which they are shown; planners of one kind follow each other, the plain form first.
 [[nodiscard]] std::span<const Planner> planners();
 // nullptr: there is none of this kind and form.
 [[nodiscard]] const Planner* find_planner(std::string_view kind, std::string_view form = "");

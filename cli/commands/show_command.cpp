@@ -20,7 +20,7 @@
 #include "profiles/network_profile.hpp"
 #include "reports/rules_report.hpp"
 #include "reports/show/show.hpp"
-#include "search/explanation/plan_comparison.hpp"
+#include "search/explanation/explanation.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 #include "topology/drawing.hpp"
 #include "topology/load.hpp"

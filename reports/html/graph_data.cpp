@@ -8,7 +8,7 @@
 
 #include "pcg/plan/plan.hpp"
 #include "reports/json_numbers.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace reports {
 namespace {

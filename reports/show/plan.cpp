@@ -8,7 +8,7 @@
 
 #include "reports/explanation.hpp"
 #include "reports/layout/table.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace reports {
 namespace {

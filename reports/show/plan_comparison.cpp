@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/layout/table.hpp"
-#include "search/explanation/plan_comparison.hpp"
+#include "search/explanation/explanation.hpp"
 
 namespace reports {
 namespace {

@@ -10,7 +10,7 @@
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "reports/layout/table.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 #include "topology/load.hpp"
 
 namespace reports {

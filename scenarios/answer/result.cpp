@@ -9,7 +9,7 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "search/problem/result_codec.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace scenarios {
 

@@ -37,7 +37,7 @@ PassSeconds Estimator::pass(const sim::Variant& variant) {
   lower(variant);
   const sim::MicroBatchPosition first = sim::position_of(0, plan_.micro_batches),
                                 later = plan_.micro_batches < 3 ? first : sim::MicroBatchPosition::middle;
-  // What the first one leaves running meets the second, and its host is ahead or behind: later ones are like the third and fourth.
+  // Kernels that the first one leaves running meet the second, and its host is ahead or late: later ones are like the third and fourth.
   const std::array positions{first, later, later, later};
   PassSeconds longest;
   for (Pipeline& p : pipelines_) {

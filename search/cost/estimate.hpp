@@ -1,7 +1,11 @@
 #pragma once
 // The time of a plan without simulating it: the program that the simulator would run, with every item at the time that it takes alone.
-// Good for ranking. Devices of one type go in lockstep, and the slowest type sets the pace; what runs at the same time does not share
+// Good for ranking. Devices of one type go in lockstep, and the slowest type sets the pace; items that run at the same time do not share
 // links, but for the transfers of one round; a stage waits for all that comes from other stages before it starts a micro-batch.
+// Start here:
+//   estimate.hpp  Estimator: variants of one plan; estimate(): one plan. All that other folders need
+//   pipeline.hpp  Pipeline: blocks of a program in the order of the schedule, each as a whole (StageBlock)
+//   replay.hpp    replay(): the items of a block on the streams of a rank (RankStreams), at their costs (ItemCosts)
 
 #include <vector>
 
@@ -11,10 +15,10 @@
 
 namespace search {
 
-// Of one micro-batch's forward and backward pass. Later ones add their gradients to those before.
+// Seconds of one micro-batch's forward and backward pass. Later ones add their gradients to those before.
 struct PassSeconds {
   base::Seconds first;  // so much longer than `later` as an iteration gets by it
-  base::Seconds later;  // neither the first nor the last, behind others like it; where there is none, behind others like the first
+  base::Seconds later;  // neither the first nor the last, after others like it; where there is none, after others like the first
 };
 
 // Estimates the variants of a plan. Not for several threads at once.
@@ -34,7 +38,8 @@ class Estimator {
   [[nodiscard]] base::Seconds time(const sim::Variant& variant);
 
   // Returns: the seconds of one micro-batch's forward and backward pass through all stages, one after another, of the slowest type of
-  // device. Cost: that of time() less the schedule.
+  // device.
+  // Cost: that of time() less the schedule.
   [[nodiscard]] PassSeconds pass(const sim::Variant& variant);
 
   // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
@@ -54,7 +59,7 @@ class Estimator {
   std::vector<Pipeline> pipelines_;              // per device type in use
 };
 
-// Of one plan alone.
+// The estimate of one plan alone.
 [[nodiscard]] base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle);
 
 }  // namespace search

@@ -1,4 +1,4 @@
-#include "search/cost/item_costs.hpp"
+#include "search/cost/replay.hpp"
 
 #include <algorithm>
 

@@ -9,9 +9,32 @@
 namespace search {
 namespace {
 
+Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, Hosts hosts) {
+  RankStreams streams;
+  std::vector<Signal> signals = replay(
+      block, program, costs, RankMap{}, hosts, [](sim::EventId) { return 0.0; }, std::span(&streams, 1));
+  return {streams.computed(), streams.drained(), streams.synchronised(), streams.synchronising(), streams.host(), std::move(signals)};
+}
+
 constexpr double kUnknown = -1;
 
 }  // namespace
+
+StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs) {
+  // Two runs, since a start later than 0 moves the device's and the host's part by different times.
+  StageBlock b{run_alone(block, program, costs, Hosts::ahead), run_alone(block, program, costs, Hosts::in_step), {}};
+  for (const sim::Item& item : block.items) {
+    b.waits_on.insert(b.waits_on.end(), item.waits_on.begin(), item.waits_on.end());
+    const auto* kernels = std::get_if<sim::Compute>(&item.work);
+    b.host_waits = b.host_waits || (kernels != nullptr && kernels->host_waits);
+    b.host_drains = b.host_drains || (kernels != nullptr && kernels->host_drains);
+    b.gathers =
+        b.gathers || (kernels != nullptr && std::ranges::any_of(item.after, [&](std::uint32_t i) { return synchronises(block.items[i]); }));
+  }
+  std::ranges::sort(b.waits_on);
+  b.waits_on.erase(std::unique(b.waits_on.begin(), b.waits_on.end()), b.waits_on.end());
+  return b;
+}
 
 Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                    const pcg::Plan& plan, std::uint32_t pace)
@@ -81,11 +104,11 @@ std::optional<double> Pipeline::arrival(const StageBlock& block, MicroBatches at
 // The device is ready for the block at `start`, its host at `host`: what is later of the two decides.
 void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived) {
   double start = std::max(rank.computed, arrived);
-  // Collectives that the block before left behind run beside the first kernels of this one.
+  // Collectives that the block before left running overlap with the first kernels of this one.
   start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
   const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
   const auto later = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
-  // Gradients and weights queue behind those of the blocks before.
+  // Gradients and weights queue after those of the blocks before.
   double late = 0;
   if (block.ahead.synchronising > 0) {
     const double alone = later(block.ahead.synchronised, block.in_step.synchronised);

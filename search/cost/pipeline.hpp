@@ -1,6 +1,7 @@
 #pragma once
-// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
-// folder.
+// A block of a program as one step of its pipeline rank: when its events are signalled and its streams become free, if it
+// starts at 0 and waits for nothing.
+// Private to this folder.
 
 #include <map>
 #include <optional>
@@ -8,10 +9,31 @@
 #include <utility>
 #include <vector>
 
-#include "search/cost/stage_block.hpp"
+#include "search/cost/replay.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace search {
+
+// A block by itself.
+struct Run {
+  double computed = 0, drained = 0;            // its kernels have ended; its collectives too
+  double synchronised = 0, synchronising = 0;  // collectives of gradients and weights have ended; their seconds
+  double launched = 0;                         // host seconds
+  std::vector<Signal> signals;
+};
+
+struct StageBlock {
+  Run ahead, in_step;  // by what the hosts do; the same signals in the same order
+  std::vector<sim::EventId> waits_on;
+  bool host_waits = false, host_drains = false;
+  bool gathers = false;  // kernels wait for collectives of weights
+};
+
+// Cost: O(items of the block).
+[[nodiscard]] StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs);
+
+// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
+// folder.
 
 class Pipeline {
  public:
@@ -25,7 +47,8 @@ class Pipeline {
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
   // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
-  // before. Requires: the plan has micro-batches of these positions.
+  // before.
+  // Requires: the plan has micro-batches of these positions.
   // Cost: O(stages x positions), and O(items) for blocks that no variant before had.
   [[nodiscard]] double passes_s(std::span<const sim::MicroBatchPosition> positions);
 
@@ -50,10 +73,11 @@ class Pipeline {
   // The latest of what the block waits for; nullopt: something is not known yet.
   std::optional<double> arrival(const StageBlock& block, MicroBatches at);
   void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived);
-  // The next slot of a rank, and the one that is merged with it. Returns: how many; 0: something is not known yet.
+  // The next slot of a rank, and the one that is merged with it.
+  // Returns: how many; 0: something is not known yet.
   std::size_t run_slot(std::size_t rank, std::size_t next);
   // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
-  // replayed item by item where it stands.
+  // replayed item by item at its place.
   void run_first(sim::BlockId id, Rank& rank);
   // Each rank goes through its slots as far as it can, until all are through.
   void run_passes();

@@ -1,4 +1,4 @@
-#include "search/cost/rank_map.hpp"
+#include "search/cost/replay.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "search/cost/rank_streams.hpp"
+#include "search/cost/replay.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -24,15 +24,15 @@ double RankStreams::compute(double ready, double work, double slowdown) {
   double t = std::max(ready, compute_);
   while (work > 0) {
     // Until the next collective begins or ends, kernels go on at one rate.
-    bool beside = false;
+    bool overlaps = false;
     double change = std::numeric_limits<double>::infinity();
     for (std::size_t n = 0; n < busy_.size(); ++n) {
       const Interval* i = at(n, t);
       if (i == nullptr) continue;
-      beside = beside || i->start <= t;
+      overlaps = overlaps || i->start <= t;
       change = std::min(change, i->start <= t ? i->end : i->start);
     }
-    const double pace = beside ? slowdown : 1;
+    const double pace = overlaps ? slowdown : 1;
     if (t + work * pace <= change) {
       t += work * pace;
       break;

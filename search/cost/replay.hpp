@@ -1,15 +1,142 @@
 #pragma once
-// Runs the items of a block once, one after another as each stream takes them, without contention for links. Private to this folder.
+// Seconds of the items of a program: kernels as the program has them, movements as the oracle times them. Private to this folder.
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "search/cost/item_costs.hpp"
-#include "search/cost/rank_map.hpp"
-#include "search/cost/rank_streams.hpp"
+#include "pcg/plan/plan.hpp"
+#include "sim/oracle.hpp"
+#include "sim/program/program.hpp"
 
 namespace search {
+
+class ItemCosts {
+ public:
+  // Costs as a device of type `pace` sees them, an index into Program::device_types: an item that runs on such devices takes its time on
+  // them, another item its time on the slowest of its own. `movement_s[m][r]`: round r of movement m. The references outlive the object.
+  ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+            std::uint32_t pace);
+
+  // Call when the program has become another variant's: sets of devices and movements that are new get their costs.
+  // Cost: O(devices in new sets + members of new movements).
+  void extend();
+
+  [[nodiscard]] double kernels_s(const sim::Compute& kernels) const { return at_pace(program_.seconds, kernels); }
+  [[nodiscard]] double seconds(const sim::Copy& copy) const;
+  // Host time to launch the kernels, and to launch all rounds of a movement.
+  [[nodiscard]] double launch_s(const sim::Compute& kernels) const { return at_pace(program_.host, kernels); }
+  [[nodiscard]] double launch_s(const sim::Move& move) const { return moved_[move.movement.value].launch_s; }
+  // One per round of the movement.
+  [[nodiscard]] const std::vector<double>& rounds_s(const sim::Move& move) const { return movement_s_[move.movement.value]; }
+  // Whether a collective is among the rounds: it takes a stream of its devices, messages do not.
+  [[nodiscard]] bool is_collective(const sim::Move& move) const { return moved_[move.movement.value].is_collective; }
+  // How many times as long kernels take while a collective runs.
+  [[nodiscard]] double overlap_slowdown() const { return overlap_slowdown_; }
+
+ private:
+  struct Moved {
+    double launch_s = 0;
+    bool is_collective = false;
+  };
+  [[nodiscard]] std::vector<std::uint32_t> types_of(const std::vector<base::DeviceId>& devices) const;
+  [[nodiscard]] Moved moved(const sim::Movement& movement) const;
+  [[nodiscard]] double at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const;
+
+  const sim::Program& program_;
+  const topology::Cluster& cluster_;
+  const std::vector<std::vector<double>>& movement_s_;
+  std::vector<std::vector<std::uint32_t>> types_;  // per device set: indices into Program::device_types
+  std::vector<Moved> moved_;                       // per movement
+  std::uint32_t pace_;
+  double overlap_slowdown_ = 1;
+};
+
+// The pipeline ranks that the items of a program concern. Private to this folder.
+
+class RankMap {
+ public:
+  // One rank, number 0, for everything.
+  RankMap() = default;
+  // For the ranks of the plan's pipeline. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the
+  // object.
+  // Cost: O(devices in the sets of forward items + members of movements).
+  RankMap(const sim::Program& program, const pcg::Plan& plan);
+
+  // Call when the program has become another variant's.
+  // Cost: O(members of new movements).
+  void extend();
+
+  // The rank of the first device.
+  [[nodiscard]] std::size_t of(sim::DeviceSetId set) const { return program_ == nullptr ? 0 : of_set_[set.value]; }
+  // Ascending.
+  [[nodiscard]] std::span<const std::size_t> of(sim::MovementId movement) const {
+    return program_ == nullptr ? std::span(&kOnly, 1) : std::span(of_movement_[movement.value]);
+  }
+
+ private:
+  static constexpr std::size_t kOnly = 0;
+  [[nodiscard]] std::vector<std::size_t> ranks_of(const sim::Movement& movement) const;
+
+  const sim::Program* program_ = nullptr;  // none: one rank
+  std::vector<std::size_t> of_device_, of_set_;
+  std::vector<std::vector<std::size_t>> of_movement_;
+};
+
+// The streams of the devices of one pipeline rank, which do the same at the same time. Private to this folder.
+
+class RankStreams {
+ public:
+  enum class Network { communication, gradients, replicas, experts };
+
+  // The streams are free at these times, in seconds; until then they are at work.
+  explicit RankStreams(double compute = 0, double networks = 0, double host = 0);
+
+  // Kernels of `work` seconds that may start at `ready`, after the kernels before them. While a collective runs, they take `slowdown` times
+  // as long.
+  // Returns: their end.
+  double compute(double ready, double work, double slowdown);
+  // A collective of `seconds` on a stream of its own kind, after those before it.
+  // Returns: its end.
+  double collective(Network network, double ready, double seconds);
+  // A message that the compute stream waits for.
+  // Returns: its end.
+  double blocking_message(double ready, double seconds);
+  // A copy to the host or back, or the host's work on what lies there, after those of its kind.
+  // Returns: its end.
+  enum class Engine { to_host, from_host, host_update };
+  double copy(Engine engine, double ready, double seconds);
+  // The host works for `seconds` from `ready` on, after what it did before.
+  // Returns: its end.
+  double launch(double ready, double seconds);
+
+  [[nodiscard]] double computed() const { return compute_; }
+  [[nodiscard]] double host() const { return host_; }
+  // The collectives of gradients and weights have ended.
+  [[nodiscard]] double synchronised() const { return free_[static_cast<std::size_t>(Network::gradients)]; }
+  // Seconds of them.
+  [[nodiscard]] double synchronising() const { return synchronising_; }
+  // The moment from which all streams of the device are free.
+  [[nodiscard]] double drained() const;
+
+ private:
+  struct Interval {
+    double start, end;
+  };
+  // The collective of a network that runs at time t or next after it; advances with t. nullptr: none.
+  const Interval* at(std::size_t network, double t);
+
+  double compute_, host_, synchronising_ = 0;
+  std::array<double, 3> copied_{};  // per Engine
+  static constexpr std::size_t kNetworks = 4;
+  std::array<double, kNetworks> free_{};               // per network
+  std::array<std::vector<Interval>, kNetworks> busy_;  // per network: ascending
+  std::array<std::size_t, kNetworks> passed_{};        // per network: intervals that ended before the kernels' time
+};
+
+// Runs the items of a block once, one after another as each stream takes them, without contention for links. Private to this folder.
 
 enum class Hosts {
   ahead,   // whatever the device runs has been launched

@@ -1,4 +1,4 @@
-#include "search/explanation/differences.hpp"
+#include "search/explanation/explanation.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +11,7 @@
 #include "search/grid/grid.hpp"
 #include "search/grid/layout.hpp"
 #include "search/solve/operators/operator_catalog.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/explanation/plan_comparison.hpp"
+#include "search/explanation/explanation.hpp"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/yaml/emit.hpp"
 #include "pcg/plan/plan_text.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {

@@ -101,7 +101,7 @@ Refused check_chunks(const Grid& g, pcg::ScheduleKind kind) {
   return std::nullopt;
 }
 
-// Each kind of weight has so many groups: experts' are smaller, because fewer devices hold an expert.
+// Each kind of weight has as many groups: experts' are smaller, because fewer devices hold an expert.
 Refused split_for_sharding(Grid& g, int shard) {
   const int holders = g.data * g.context;
   if (shard == 0) return std::nullopt;
@@ -159,7 +159,7 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   if (auto refused = split_into_axes(g)) return *refused;
   if (auto refused = split_for_sharding(g, c.shard)) return *refused;
   if (auto refused = resolve_batches(g, c, global_batch)) return *refused;
-  // Llama 3 runs as many in a row as there are stages, unless told otherwise.
+  // Llama 3 runs as many in a row as there are stages, by default.
   if (c.schedule == pcg::ScheduleKind::flexible) g.micro_batch_group = c.micro_batch_group > 0 ? c.micro_batch_group : g.pipeline;
   if (auto refused = check_chunks(g, c.schedule)) return *refused;
   if (auto refused = check_merging(g, c)) return *refused;
@@ -177,7 +177,7 @@ std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts
   return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
 }
 
-// What is not the usual ring: "gather", "ulysses", "ring, all-to-all 4".
+// Context parallelism other than a ring: "gather", "ulysses", "ring, all-to-all 4".
 std::string exchange(const Grid& g, const GridConfig& c) {
   if (g.context == g.context_all_to_all) return g.context > 1 ? "ulysses" : "";
   const std::string kind = c.context_kind == ContextKind::gather ? "gather" : "ring";

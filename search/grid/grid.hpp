@@ -24,7 +24,7 @@ constexpr std::size_t kMeshAxes = 8;
 // each rank all positions of some heads (DeepSpeed-Ulysses, Jacobs et al., arXiv 2309.14509).
 enum class ContextKind { ring, gather, ulysses };
 
-// What a user says of a grid. Zero means: not given. `data` then is what is left of the devices; micro_batch then is the largest that
+// A grid as a user writes it. Zero means: not given. `data` then is what is left of the devices; micro_batch then is the largest that
 // leaves one micro-batch when pipeline is 1, else 1.
 struct GridConfig {
   int tensor = 1, pipeline = 1, data = 0, context = 1, expert = 1, chunks = 1;
@@ -34,7 +34,7 @@ struct GridConfig {
   int micro_batch_group = 0;  // flexible: pcg::Plan::micro_batch_group
   bool lean_warm_up = false;  // interleaved, flexible
   bool sequence_parallel = false;
-  ContextKind context_kind = ContextKind::ring;  // Megatron-Core's cp_comm_type is p2p unless it is told otherwise
+  ContextKind context_kind = ContextKind::ring;  // Megatron-Core's cp_comm_type is p2p by default
   int context_all_to_all = 1;                    // neighbours of context that exchange heads; of `ulysses`: all
   pcg::Recompute recompute = pcg::Recompute::none;
   int zero = 0;
@@ -72,8 +72,8 @@ struct Grid {
   [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;                  // product of sizes
 };
 
-// The grid with everything filled in. Refuses when devices, batch or degrees do not come out even,
-// and more than a million micro-batches.
+// The grid with everything filled in.
+// Refuses when devices, batch or degrees do not come out even, and more than a million micro-batches.
 [[nodiscard]] Attempt<Grid> make_grid(const GridConfig& config, int devices, std::int64_t global_batch);
 
 // "data 12 x tensor 2, 8 micro-batches of 1, recompute full, zero 1".

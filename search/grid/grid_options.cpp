@@ -37,7 +37,8 @@ Option graphed_option() {
 
 Option offload_option() {
   return {"offload", Flags{.words = {"activations", "optimizer"}},
-          "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back beside the passes; moments and "
+          "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back overlapped with the passes; "
+          "moments and "
           "master weights, which the hosts update",
           "neither"};
 }
@@ -91,7 +92,7 @@ Option micro_batch_option(std::string help, std::string otherwise) {
 }
 
 Option overlap_option(std::vector<std::string> words) {
-  return {"overlap", Flags{.words = std::move(words)}, "what is communicated beside the kernels", "as the framework does"};
+  return {"overlap", Flags{.words = std::move(words)}, "communication that overlaps with the kernels", "as the framework does"};
 }
 
 pcg::Overlap overlap_of(const OptionValues& options) {

@@ -7,7 +7,7 @@
 
 #include "pcg/plan/plan.hpp"
 #include "search/grid/grid.hpp"
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 
@@ -24,22 +24,22 @@ namespace search {
 // `offload`: what lies in the hosts' memory; `offload_blocks`: activations of how many layers.
 [[nodiscard]] Option offload_option();
 [[nodiscard]] Option offload_blocks_option();
-// What contradicts itself in them, if something does.
+// A contradiction in them, if there is one.
 [[nodiscard]] std::optional<OptionProblem> wrong_offload(const pcg::Offload& offload);
-// What those say. Sets recompute, memory, cuda_graphs and graphed of `config`.
+// Sets recompute, memory, cuda_graphs and graphed of `config` by these options.
 void take_memory_options(const OptionValues& options, GridConfig& config);
-// No cluster has so many devices, no stage so many layers; products of a few degrees stay within 64 bits.
+// More than the devices of any cluster and the layers of any stage; products of a few degrees stay within 64 bits.
 inline constexpr std::int64_t kLargestDegree = 1 << 24;
 [[nodiscard]] Option degree_option(std::string key, int by_default, std::string help, std::string otherwise = {});
 // `shard`: hybrid sharding. Sets `shard` of a configuration.
 [[nodiscard]] Option shard_option();
 void take_shard_option(const OptionValues& options, GridConfig& config);
-// `micro_batch`: 0 stands for "not given". `otherwise`: what is taken then, `help`: what is counted.
+// `micro_batch`: 0 means "not given". `otherwise`: the value then, `help`: what is counted.
 [[nodiscard]] Option micro_batch_option(std::string help, std::string otherwise);
 // `overlap`: a map with these words of pcg::kOverlapWords.
 [[nodiscard]] Option overlap_option(std::vector<std::string> words);
 [[nodiscard]] pcg::Overlap overlap_of(const OptionValues& options);
-// What `overlap` asks of a plan of this ZeRO stage, and cannot have.
+// A part of `overlap` that a plan of this ZeRO stage cannot have.
 [[nodiscard]] std::optional<OptionProblem> wrong_overlap(const OptionValues& options, int zero);
 
 }  // namespace search

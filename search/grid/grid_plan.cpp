@@ -12,11 +12,9 @@
 #include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "pcg/work/work.hpp"
-#include "search/grid/balance.hpp"
-#include "search/grid/layer_costs.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"
-#include "search/grid/tensor_loops.hpp"
+#include "search/planners/megatron/plan_bound.hpp"
 
 namespace search {
 namespace {
@@ -26,7 +24,7 @@ constexpr std::int64_t kVocabularyMultiple = 128;
 
 std::int64_t rounded_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
-// What does not divide is rounded up; what divides is left as it is. Of a vocabulary as Megatron-LM does. Ranks that share a sequence
+// Sizes that do not divide are rounded up: a vocabulary as Megatron-LM does. Ranks that share a sequence
 // route their own tokens, to as many places each at every expert.
 std::vector<pcg::Padding> padding_for(const pcg::Graph& model, const Grid& grid) {
   std::vector<pcg::Padding> padding;
@@ -66,7 +64,7 @@ std::vector<pcg::MachineView> mapping_of(const pcg::Plan& plan, const Grid& grid
   return mapping;
 }
 
-// What is said otherwise than the framework does it.
+// Settings that differ from the framework's.
 pcg::Overlap unlike(const profiles::FrameworkProfile& framework, pcg::Overlap said) {
   const profiles::Overlaps usual = profiles::overlaps_of(framework, {});
   if (said.gradients == usual.gradients) said.gradients.reset();
@@ -106,7 +104,7 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
 
 namespace {
 
-// Of each rank of the pipeline; ranks of equal devices share their prices.
+// Costs of each rank of the pipeline; ranks of equal devices share them.
 std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid, const std::vector<Layout>& node_layouts,
                                                 std::span<const int> layer_of_block, const sim::Oracle& oracle) {
   std::map<std::set<topology::DeviceKind>, std::vector<double>> known;  // by the types of a rank's devices
@@ -131,7 +129,7 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
 
 }  // namespace
 
-// Layers are priced whole, before anything is split: all splits of a cut model share the prices.
+// Layers are costed whole, before anything is split: all splits of a cut model share the costs.
 Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
   const LayersCut cut{&graph,
                       grid.tensor,

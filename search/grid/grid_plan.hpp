@@ -1,5 +1,11 @@
 #pragma once
-// Plans on a grid of devices, made by rule: the machinery of data parallelism, Megatron-LM's grid and sharded data parallelism.
+// Plans on a grid of devices, made by rule: the machinery of data parallelism, Megatron-LM's grid and sharded data parallelism. Start here:
+//   grid.hpp             GridConfig: a grid as a user writes it; Grid: all filled in, by make_grid()
+//   grid_plan.hpp        GridPlanner: from a GridConfig to a plan
+//   layout.hpp           layouts(): the axes of the mesh that each operator's loops walk; tensor_loops(): Megatron-LM's rules
+//   stages.hpp           layers and virtual stages of blocks; layer_costs() and balanced_layers() share layers out
+//   repeated_layers.hpp  repeated_layers(): a model with fewer layers, on which one more layer is measured
+//   grid_options.hpp     options that planners on a grid share
 
 #include <map>
 #include <optional>
@@ -18,9 +24,10 @@ namespace search {
 // grid before had the same shardings (as most grids have that differ in chunks alone), and what layers cost.
 class GridPlanner {
  public:
-  // What the problem refers to outlives the object.
+  // The objects of the problem outlive this one.
   explicit GridPlanner(const Problem& problem) : GridPlanner(problem, problem.cluster.device_count()) {}
-  // On the first `devices` of the cluster alone. Requires: 1 <= devices <= those of the cluster.
+  // On the first `devices` of the cluster alone.
+  // Requires: 1 <= devices <= those of the cluster.
   GridPlanner(const Problem& problem, int devices) : problem_(problem), devices_(devices) {}
 
   // The plan of a grid. Replicas, stages and ranks are placed as Megatron-LM does: tensor innermost, then context, then data, pipeline
@@ -35,7 +42,7 @@ class GridPlanner {
     std::vector<pcg::Sharding> shardings;
     pcg::Pcg pcg;
   };
-  // What layers cost depends on: the graph with its samples, degrees in the order of Grid, sequence parallelism, recomputation with its
+  // Keys of the costs of layers: the graph with its samples, degrees in the order of Grid, sequence parallelism, recomputation with its
   // modules, and whether gradients of several micro-batches are added up.
   using LayersCut = std::tuple<const pcg::Graph*, int, int, int, int, int, int, int, bool, pcg::Recompute, std::vector<pcg::Module>, bool>;
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
@@ -54,7 +61,7 @@ class GridPlanner {
 // All kinds but selective for a model that keeps no scores, where it would be a second name for none.
 [[nodiscard]] std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model);
 
-// Of one grid alone.
+// The plan of one grid alone.
 [[nodiscard]] Attempt<pcg::Plan> grid_plan(const Problem& problem, const GridConfig& config, std::string name);
 
 }  // namespace search

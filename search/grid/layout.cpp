@@ -7,8 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "search/grid/tensor_loops.hpp"
-
 namespace search {
 namespace {
 
@@ -59,7 +57,7 @@ class DimRoles {
   }
 
  private:
-  // Dim 0 of every input holds samples; dim 1 of indices that an embedding looks up holds positions.
+  // Dim 0 of every input holds samples; dim 1 of indices that select rows of an embedding hold positions.
   void seed(GraphNodeId id, const pcg::Input& input, const std::vector<GraphNodeId>& readers) {
     if (!input.shape.sizes.empty()) sample_dim_[{id, 0}] = 0;
     const bool looked_up =
@@ -89,7 +87,7 @@ class DimRoles {
     // Images become positions on their way to attention, which says which dim they are.
     if (positions_[id.value] < 0 && std::holds_alternative<pcg::Attention>(graph_.node(id).op))
       positions_[id.value] = pcg::find_loop(*graph_.node(id).space, "s");
-    // What stands between an expert's products stays with the expert.
+    // Operators between an expert's products stay with the expert.
     const bool expert = std::holds_alternative<pcg::ExpertLinear>(graph_.node(id).op);
     experts_[id.value] = expert ? pcg::find_loop(*graph_.node(id).space, "experts") : loop_of(id, expert_dim_);
     pass_on(id, samples_[id.value], sample_dim_);
@@ -163,7 +161,7 @@ std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid)
   return std::nullopt;
 }
 
-// A capacity factor that gives so many places of a sample at each expert: from the middle between one place less and as many, so that
+// A capacity factor that gives each expert this capacity: from the middle between one less and as many, so that
 // the digits that a message gives are enough.
 double capacity_factor_for(std::int64_t places, const pcg::MoeDispatch& op, const pcg::TensorShape& gates) {
   return (static_cast<double>(places) - 0.5) * static_cast<double>(gates.sizes[2]) / (op.top_k * static_cast<double>(gates.sizes[1]));

@@ -11,7 +11,7 @@ using pcg::GraphNode;
 using pcg::GraphNodeId;
 using pcg::GraphTensorRef;
 
-// The number of the first node of each block, and one behind the last.
+// The number of the first node of each block, and one after the last.
 std::vector<std::size_t> first_nodes(const Graph& graph) {
   std::vector<std::size_t> first(graph.blocks().size() + 1, graph.nodes().size());
   for (std::size_t n = graph.nodes().size(); n-- > 0;) first[static_cast<std::size_t>(graph.nodes()[n].block)] = n;
@@ -78,7 +78,7 @@ Graph with_layers(const Graph& graph, const RepeatedLayers& run, std::size_t kep
   const std::vector<std::size_t> first = first_nodes(graph);
   const std::size_t blocks_kept = run.first + kept * run.unit, blocks_end = run.first + run.blocks();
   const std::size_t gone = first[blocks_kept], end = first[blocks_end], unit = first[run.first + run.unit] - first[run.first];
-  // A node of a unit that is gone stands for its twin in the last unit that is kept.
+  // A node of a unit that is gone becomes its counterpart in the last unit that is kept.
   const auto new_node = [&](std::size_t old) {
     if (old < gone) return old;
     if (old >= end) return old - (end - gone);

@@ -1,4 +1,4 @@
-#include "search/grid/tensor_loops.hpp"
+#include "search/grid/layout.hpp"
 
 #include <fmt/core.h>
 

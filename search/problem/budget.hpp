@@ -1,5 +1,5 @@
 #pragma once
-// What a search may take: seconds, and candidates, which end it at the same place on every machine.
+// The limits of a search: seconds, and candidates, which end it at the same place on every machine.
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "search/problem/problem.hpp"
-#include "search/problem/termination.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace search {
 
@@ -23,7 +23,8 @@ struct SearchLimits {
 };
 
 // Starts when it is made. A step of a search asks for a candidate with take(); what works on a candidate asks for the time alone, so that
-// candidates that are looked at are looked at whole. Requires: the context outlives it.
+// candidates are evaluated whole.
+// Requires: the context outlives it.
 class Budget {
  public:
   Budget(const SearchContext& context, const SearchLimits& limits) : context_(context), limits_(limits) {
@@ -42,14 +43,14 @@ class Budget {
   // Candidates are limited. What is then limited by seconds alone, as a solver's effort, is not to be asked: the plan would depend on it.
   [[nodiscard]] bool is_counted() const { return limits_.candidates != SearchLimits::kUncounted; }
   [[nodiscard]] std::uint64_t candidates_left() const { return limits_.candidates - std::min(limits_.candidates, counted_); }
-  // Whether another candidate may not be looked at; what ended the search is kept.
+  // Whether no other candidate may be evaluated; the limit that ended the search is kept.
   [[nodiscard]] bool is_spent() {
     if (time_is_up()) end(Limit::time);
     else if (candidates_left() == 0) end(Limit::candidates);
     else return false;
     return true;
   }
-  // Whether another candidate may be looked at, which then counts.
+  // Whether another candidate may be evaluated, which then counts.
   [[nodiscard]] bool take() {
     if (is_spent()) return false;
     count(1);
@@ -65,7 +66,7 @@ class Budget {
     return {left(), std::max<std::uint64_t>(1, std::min(share, candidates_left()))};
   }
   [[nodiscard]] SearchLimits part(double share) const { return part(share, share); }
-  // What such a part has counted, and what ended it.
+  // The count of such a part, and the limit that ended it.
   void add_part(std::uint64_t counted, std::optional<Limit> ended_by) {
     count(counted);
     if (ended_by && ended_by != Limit::options) end(*ended_by);

@@ -1,5 +1,5 @@
 #pragma once
-// The last step of a search: the few plans that look best are simulated whole, and the best of those is the answer.
+// The last step of a search: the few plans that are best by their costs are simulated whole, and the best of those is the answer.
 
 #include <cstdint>
 #include <optional>
@@ -18,13 +18,14 @@ class Confirmation {
   Confirmation(const Problem& problem, const SearchContext& context, std::string name);
 
   // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. `expected`: what the search's own costs
-  // make of an iteration; a note on the best plan gives both. Returns: its time; nullopt: not simulated.
+  // make of an iteration; a note on the best plan gives both.
+  // Returns: its time; nullopt: not simulated.
   std::optional<base::Seconds> confirm(pcg::Plan plan, std::optional<base::Seconds> expected = {});
   // A plan that has been simulated already; it counts once.
   void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
-  // Of the plans that fit the quickest, until another is confirmed; nullptr: there is none.
+  // The quickest of the plans that fit, until another is confirmed; nullptr: there is none.
   [[nodiscard]] const pcg::Plan* best_plan() const;
   // The best plan and what lost; without one, what lacks least memory.
   [[nodiscard]] SearchResult result(const Budget& budget) &&;

@@ -13,8 +13,8 @@
 
 namespace search {
 
-// Requires: the referenced objects outlive every call that takes the problem. `model` may have any batch:
-// planners set it by pcg::with_batch.
+// Requires: the referenced objects outlive every call that takes the problem. `model` may have any batch: planners set it by
+// pcg::with_batch.
 struct Problem {
   const pcg::Graph& model;
   const base::Yaml& model_section;  // goes into the plan, so that the plan can be checked alone

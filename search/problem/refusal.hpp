@@ -10,7 +10,7 @@
 
 namespace search {
 
-// What part of the question a plan would violate.
+// The part of the question that a plan would violate.
 enum class Constraint { devices, batch, schedule, sequence, experts, layers, heads, operators, precision, model };
 
 struct Refusal {

@@ -1,6 +1,6 @@
 #pragma once
 // Answers of planners as JSON, exact to the last bit: the form in which worker processes hand them back. Not a format for users: that is
-// reports/json. The library's macros write a value as an object of its fields and read it back. They stand in the namespace of each type,
+// reports/json. The library's macros write a value as an object of its fields and read it back. They are in the namespace of each type,
 // where the library looks for to_json and from_json; base/json.hpp knows the types in between.
 
 #include "base/json.hpp"

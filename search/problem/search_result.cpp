@@ -1,10 +1,62 @@
 #include "search/problem/search_result.hpp"
 
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+
 namespace search {
+namespace {
+
+struct WhyLost {
+  std::string operator()(const Slower& s) const { return fmt::format("{} against {}", base::to_text(s.time), base::to_text(s.best)); }
+  std::string operator()(const NeedsMemory& m) const {
+    return fmt::format("needs {} of {}", memory_text(m.needed), memory_text(m.available));
+  }
+};
+
+struct WhyInfeasible {
+  std::string operator()(const Refusal& r) const { return r.why; }
+  std::string operator()(const ClosestMiss& m) const {
+    return fmt::format("nothing fits into memory: the least is {}, which {}", m.candidate, WhyLost{}(m.memory));
+  }
+};
+
+}  // namespace
+
+bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
+
+Termination Termination::optimal() { return Termination(Reason::optimal); }
+Termination Termination::feasible(Limit limit) { return {Reason::feasible, limit}; }
+Termination Termination::nothing_found(Limit limit) { return {Reason::nothing_found, limit}; }
+Termination Termination::infeasible(BindingConstraint binding) {
+  Termination t(Reason::infeasible);
+  t.binding_ = std::move(binding);
+  return t;
+}
+
+std::string_view stop_reason(const Termination& t) {
+  if (t.is_infeasible()) return "infeasible";
+  if (t.limit() == Limit::time) return "time_limit";
+  return t.limit() == Limit::candidates ? "candidate_limit" : "complete";
+}
 
 SearchResult result_of_rule(Attempt<pcg::Plan> plan) {
   if (!plan) return {.termination = Termination::infeasible(plan.refusal())};
   return {.termination = Termination::optimal(), .best = std::move(plan).value(), .candidates = 1};
+}
+
+std::string memory_text(base::Bytes b) {
+  constexpr double kGib = 1 << 30;
+  return fmt::format("{:.1f} GiB", b.value() / kGib);
+}
+
+std::string to_text(const std::variant<Slower, NeedsMemory>& why) { return std::visit(WhyLost{}, why); }
+
+std::string to_text(const Termination& t) {
+  BASE_CHECK(!t.has_plan(), "there is a plan");
+  if (const BindingConstraint* binding = t.binding()) return std::visit(WhyInfeasible{}, *binding);
+  return t.limit() == Limit::time ? "time was up before any plan that fits was found"
+                                  : "the limit of candidates was met before any plan that fits was found";
 }
 
 }  // namespace search

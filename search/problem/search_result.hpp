@@ -1,17 +1,72 @@
 #pragma once
-// What every planner returns.
+// How a search ended. The makers keep what belongs together: a limit where one was met, a binding constraint where nothing is feasible.
+// Modelled on MathOpt's Termination (OR-tools, math_opt/cpp/solve_result.h).
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
-#include "search/problem/termination.hpp"
+#include "search/problem/refusal.hpp"
 #include "sim/results/simulation_result.hpp"
 
 namespace search {
+
+// `candidates`: as many as the option of that name allows. `options`: all that the planner's other options leave in; there may be better
+// plans that are no candidate.
+enum class Limit { time, candidates, options };
+
+struct NeedsMemory {
+  base::Bytes needed, available;  // of the device that lacks most
+};
+[[nodiscard]] bool lacks_less(const NeedsMemory& a, const NeedsMemory& b);
+
+// The candidate that came nearest to fitting into memory.
+struct ClosestMiss {
+  std::string candidate;
+  NeedsMemory memory;
+};
+
+// Why nothing is feasible: no candidate can be built (the last refusal), or none fits into memory.
+using BindingConstraint = std::variant<Refusal, ClosestMiss>;
+
+class Termination {
+ public:
+  // The planner knows that none of its candidates has a better objective than the plan that it gives.
+  [[nodiscard]] static Termination optimal();
+  // A plan, the best of the candidates that were evaluated before a limit ended the search.
+  [[nodiscard]] static Termination feasible(Limit limit);
+  // No plan: a limit ended the search before anything feasible was found. Nothing is known of the candidates that were not evaluated.
+  [[nodiscard]] static Termination nothing_found(Limit limit);
+  // No plan, and all candidates were evaluated.
+  [[nodiscard]] static Termination infeasible(BindingConstraint binding);
+
+  [[nodiscard]] bool has_plan() const { return reason_ == Reason::optimal || reason_ == Reason::feasible; }
+  [[nodiscard]] bool is_optimal() const { return reason_ == Reason::optimal; }
+  [[nodiscard]] bool is_infeasible() const { return reason_ == Reason::infeasible; }
+  // The limit that ended the search, if one did.
+  [[nodiscard]] std::optional<Limit> limit() const { return limit_; }
+  // nullptr unless infeasible.
+  [[nodiscard]] const BindingConstraint* binding() const { return binding_ ? &*binding_ : nullptr; }
+
+ private:
+  enum class Reason { optimal, feasible, nothing_found, infeasible };
+  explicit Termination(Reason reason) : reason_(reason) {}
+  Termination(Reason reason, Limit limit) : reason_(reason), limit_(limit) {}
+
+  Reason reason_;
+  std::optional<Limit> limit_;                // of feasible and nothing_found
+  std::optional<BindingConstraint> binding_;  // of infeasible
+};
+
+// `stop_reason` of the JSON result: time_limit and candidate_limit where that ended the search, infeasible, else complete.
+[[nodiscard]] std::string_view stop_reason(const Termination& t);
+
+// The answer of every planner.
 
 struct Slower {
   base::Seconds time, best;  // of an iteration: the candidate's and the winner's
@@ -36,8 +91,18 @@ struct SearchResult {
   std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
 };
 
-// Of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other candidate, or
-// why it gives none.
+// The answer of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other
+// candidate, or why it gives none.
 [[nodiscard]] SearchResult result_of_rule(Attempt<pcg::Plan> plan);
+
+// The words of an answer: one sentence, or the part of one, without a full stop.
+
+// Memory as GPUs are sold: "15.2 GiB".
+[[nodiscard]] std::string memory_text(base::Bytes b);
+// "needs 91.2 GiB of 80.0 GiB", "0.412 s against 0.371 s".
+[[nodiscard]] std::string to_text(const std::variant<Slower, NeedsMemory>& why);
+// Why there is no plan.
+// Requires: !t.has_plan().
+[[nodiscard]] std::string to_text(const Termination& t);
 
 }  // namespace search

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/solve/layers/layer_chain.hpp"
-#include "search/solve/layers/long_edges.hpp"
 #include "tests/oracles/milp.hpp"
 
 namespace oracles {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "search/solve/memory_constrained/constrained_problem.hpp"
+#include "search/solve/memory_constrained/cheapest_within.hpp"
 #include "tests/oracles/milp.hpp"
 
 namespace oracles {

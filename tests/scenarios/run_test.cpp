@@ -75,13 +75,13 @@ TEST_CASE("a warm-up is lean where a full one does not fit, unless the framework
   };
   const double full = peak("full"), lean = peak("lean"), between = (full + lean) / 2;
   REQUIRE(lean < full);
-  const auto is_lean = [](const Run& r) { return r.plan_summary.find("lean warm-up") != std::string::npos; };
-  CHECK(is_lean(answer(between, "generic", "")));
+  const auto is_low_memory = [](const Run& r) { return r.plan_summary.find("lean warm-up") != std::string::npos; };
+  CHECK(is_low_memory(answer(between, "generic", "")));
   CHECK(answer(between, "generic", "").status == Status::ok);
-  CHECK_FALSE(is_lean(answer(80, "generic", "")));
-  CHECK_FALSE(is_lean(answer(between, "generic", ", warm_up: full")));
-  CHECK_FALSE(is_lean(answer(between, "megatron", "")));
-  CHECK_FALSE(is_lean(answer(lean / 2, "generic", "")));  // fits neither way
+  CHECK_FALSE(is_low_memory(answer(80, "generic", "")));
+  CHECK_FALSE(is_low_memory(answer(between, "generic", ", warm_up: full")));
+  CHECK_FALSE(is_low_memory(answer(between, "megatron", "")));
+  CHECK_FALSE(is_low_memory(answer(lean / 2, "generic", "")));  // fits neither way
 }
 
 TEST_CASE("what-ifs come after the base: the same plan first, then planned anew") {

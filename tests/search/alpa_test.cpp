@@ -102,13 +102,13 @@ TEST_CASE("what is asked for is given") {
   REQUIRE(r.best);
   CHECK(r.best->stages == 2);
   CHECK(r.best->micro_batches == 4);
-  for (const search::PipelineSetting& s : search::settings_worth_a_look(16, {.recompute = false, .update_sharding = false})) {
+  for (const search::PipelineSetting& s : search::candidate_settings(16, {.recompute = false, .update_sharding = false})) {
     CHECK(s.recompute == pcg::Recompute::none);
     CHECK(s.zero == 0);
   }
   CHECK(in_space(of_small_gpt(), search::AlpaSpace::all, {.settings = {.micro_batches = 5}}).termination.is_infeasible());  // of 16 samples
   std::set<int> counts;
-  for (const search::PipelineSetting& s : search::settings_worth_a_look(12, {})) counts.insert(s.micro_batches);
+  for (const search::PipelineSetting& s : search::candidate_settings(12, {})) counts.insert(s.micro_batches);
   CHECK(counts == std::set<int>{1, 2, 4, 6, 12});
 }
 

@@ -1,5 +1,5 @@
 // Layers shared out among stages by what they cost.
-#include "search/grid/balance.hpp"
+#include "search/grid/stages.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -9,7 +9,6 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/grid/stages.hpp"
 
 namespace {
 

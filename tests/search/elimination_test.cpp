@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/random.hpp"
-#include "search/solve/operators/dead_ends.hpp"
 #include "tests/about.hpp"
 
 namespace {

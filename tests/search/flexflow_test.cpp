@@ -156,7 +156,7 @@ TEST_CASE("pairs of blocks that lie alike are asked about once") {
 }
 
 TEST_CASE("a walk on two devices finds the cheapest of all positions") {
-  // Three operators: every combination of their placements is looked at.
+  // Three operators: every combination of their placements is tried.
   test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
   const search::Problem problem = q.problem();
   const search::SearchContext context;
@@ -173,7 +173,7 @@ TEST_CASE("a walk on two devices finds the cheapest of all positions") {
     std::vector<search::Placement>& of_kind = all.emplace_back();
     for (const auto& of_size : placements.blocks(k))
       for (const search::DeviceBlock b : of_size)
-        for (std::uint32_t w = 0; w < catalog.ways(k, b).costs.size(); ++w) of_kind.push_back({b, w});
+        for (std::uint32_t w = 0; w < catalog.table(k, b).costs.size(); ++w) of_kind.push_back({b, w});
     combinations *= of_kind.size();
   }
   REQUIRE(combinations < 100000);

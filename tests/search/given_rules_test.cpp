@@ -1,6 +1,6 @@
 // Rules of a file in the place of those that ship.
-#include "search/problem/given_rules.hpp"
 #include "base/yaml/parse.hpp"
+#include "search/problem/options.hpp"
 
 #include <doctest/doctest.h>
 

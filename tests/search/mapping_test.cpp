@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "problem.hpp"
-#include "search/solve/mapping/chain.hpp"
 #include "search/solve/mapping/segments.hpp"
 #include "search/solve/operators/operator_space.hpp"
 #include "tests/about.hpp"
@@ -161,7 +160,7 @@ TEST_CASE("two towers run side by side where the longer one ends before both wou
   const std::uint32_t sum = nodes[2];
   const auto tower = [&](int which, search::DeviceBlock block, std::uint32_t way_of_sum) {
     const std::uint32_t n = nodes[static_cast<std::size_t>(which)];
-    const search::Ways &mine = placing.catalog.ways(kinds[n], block), &to = placing.catalog.ways(kinds[sum], {0, 4});
+    const search::StrategyTable &mine = placing.catalog.table(kinds[n], block), &to = placing.catalog.table(kinds[sum], {0, 4});
     const auto edge = placing.catalog.edge_at(graph, kinds, sum, static_cast<std::uint32_t>(which)).value();
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t w = 0; w < mine.costs.size(); ++w)
@@ -170,9 +169,9 @@ TEST_CASE("two towers run side by side where the longer one ends before both wou
     return best;
   };
   double sequence = std::numeric_limits<double>::infinity(), beside = sequence;
-  const search::Ways& ways = placing.catalog.ways(kinds[sum], {0, 4});
-  for (std::uint32_t w = 0; w < ways.costs.size(); ++w) {
-    const double last = search::seconds_of(ways.costs[w], placing.objective);
+  const search::StrategyTable& table = placing.catalog.table(kinds[sum], {0, 4});
+  for (std::uint32_t w = 0; w < table.costs.size(); ++w) {
+    const double last = search::seconds_of(table.costs[w], placing.objective);
     sequence = std::min(sequence, last + tower(0, {0, 4}, w) + tower(1, {0, 4}, w));
     for (int cut = 1; cut < 4; ++cut) beside = std::min(beside, last + std::max(tower(0, {0, cut}, w), tower(1, {cut, 4 - cut}, w)));
   }

@@ -1,4 +1,4 @@
-#include "search/planners/megatron/megatron_search.hpp"
+#include "search/planners/megatron/megatron.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "problem.hpp"
-#include "search/planners/megatron/grid_points.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 namespace {
 

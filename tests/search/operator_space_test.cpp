@@ -94,10 +94,10 @@ TEST_CASE("the cheapest strategies together are the cheapest of all combinations
     const auto found = space.cheapest(objective, 100, no_deadline());
     REQUIRE(found);
     CHECK(found->is_optimal);
-    CHECK(found->seconds == test::about(space.seconds(found->way, objective)));
+    CHECK(found->seconds == test::about(space.seconds(found->strategy, objective)));
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::uint32_t> choice(3);
-    const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.ways(o).strategies.size()); };
+    const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.table(o).strategies.size()); };
     for (choice[0] = 0; choice[0] < count(0); ++choice[0])
       for (choice[1] = 0; choice[1] < count(1); ++choice[1])
         for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, objective));

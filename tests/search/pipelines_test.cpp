@@ -31,7 +31,7 @@ search::StageQuestion even(std::size_t parts, int devices, std::vector<int> size
               [=](const search::StageRun& r) {
                 return static_cast<double>(r.end - r.begin) / r.block.size + each_further * (r.block.size - 1);
               },
-          .most_behind = [](const search::StageRun&) { return 16; }};
+          .most_after = [](const search::StageRun&) { return 16; }};
 }
 
 // With so many stages done and so many left.
@@ -44,7 +44,7 @@ double brute_force(const search::StageQuestion& q, std::size_t begin, int device
     for (std::size_t end = begin + 1; b.start == device && end <= q.parts; ++end) {
       const search::StageRun run{begin, end, b};
       if ((end == q.parts) != (b.start + b.size == q.devices)) continue;
-      if (q.most_behind(run) < static_cast<int>(left) - 1) continue;
+      if (q.most_after(run) < static_cast<int>(left) - 1) continue;
       if (q.equally_many && (end - begin) * (left + done) != q.parts) continue;
       const double s = q.seconds(run);
       best = std::min(best, brute_force(q, end, device + b.size, left - 1, sum + s, std::max(slowest, s), done + 1));
@@ -98,12 +98,12 @@ TEST_CASE("a pipeline takes all stages once and the slowest once more for each f
 
 TEST_CASE("a stage that keeps too many micro-batches is no stage") {
   search::StageQuestion q = even(4, 4, {1, 2, 4}, 0.5);
-  q.most_behind = [](const search::StageRun& r) { return r.block.size == 1 ? 1 : 16; };  // single devices hold two micro-batches
+  q.most_after = [](const search::StageRun& r) { return r.block.size == 1 ? 1 : 16; };  // single devices hold two micro-batches
   const auto cuts = search::cheapest_stages(q);
   REQUIRE(cuts);
   // 2 devices, 1, 1: 1 second each and 1.5 for the pair with two parts.
   CHECK(cuts->stages.front().block.size == 2);
-  q.most_behind = [](const search::StageRun&) { return -1; };
+  q.most_after = [](const search::StageRun&) { return -1; };
   CHECK(!search::cheapest_stages(q));
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("stages are within a hundredth of the best of all") {
       return r.begin * 40 + r.end * 8 + static_cast<std::size_t>(r.block.start * 2 + r.block.size);
     };
     q.seconds = [&](const search::StageRun& r) { return static_cast<double>(numbers[number(r) % numbers.size()]); };
-    q.most_behind = [&](const search::StageRun& r) { return holds[number(r) % holds.size()]; };
+    q.most_after = [&](const search::StageRun& r) { return holds[number(r) % holds.size()]; };
     double best = kNever;
     for (std::size_t stages = 1; stages <= parts; ++stages) best = std::min(best, brute_force(q, 0, 0, stages, 0, 0));
     const auto cuts = search::cheapest_stages(q);
@@ -183,7 +183,7 @@ TEST_CASE("where no stages fit, those that come closest are given") {
 }
 
 TEST_CASE("numbers of micro-batches divide the batch") {
-  CHECK(search::micro_batches_worth_a_look(96) == std::vector<int>{2, 4, 8, 16, 32, 48, 96});
-  CHECK(search::micro_batches_worth_a_look(1).empty());
-  CHECK(search::micro_batches_worth_a_look(7) == std::vector<int>{7});
+  CHECK(search::candidate_micro_batches(96) == std::vector<int>{2, 4, 8, 16, 32, 48, 96});
+  CHECK(search::candidate_micro_batches(1).empty());
+  CHECK(search::candidate_micro_batches(7) == std::vector<int>{7});
 }

@@ -10,7 +10,6 @@
 
 #include "problem.hpp"
 #include "search/cost/estimate.hpp"
-#include "search/planners/megatron/grid_points.hpp"
 #include "search/planners/megatron/ranking.hpp"
 #include "sim/memory/model_states.hpp"
 #include "tests/about.hpp"
@@ -149,14 +148,14 @@ TEST_CASE("what the ranking sets aside is no better than what it leaves") {
         });
       });
     };
-    double left = std::numeric_limits<double>::infinity(), aside = left;
+    double left = std::numeric_limits<double>::infinity(), pruned = left;
     for_each_plan(asked, [&](const search::GridConfig& c, const pcg::Plan&, double estimate) {
-      double& best = is_left(c) ? left : aside;
+      double& best = is_left(c) ? left : pruned;
       best = std::min(best, estimate);
     });
-    CHECK(left <= aside);
+    CHECK(left <= pruned);
     // Each plan of the grid is in a family, or was set aside.
-    std::size_t all = ranking.aside.refused + ranking.aside.too_big + ranking.aside.behind;
+    std::size_t all = ranking.pruned.refused + ranking.pruned.too_big + ranking.pruned.dominated;
     for (const search::Family& f : ranking.families) all += f.variants.size();
     CHECK(all == ranking.plans);
   }

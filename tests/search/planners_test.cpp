@@ -8,7 +8,7 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace {
 

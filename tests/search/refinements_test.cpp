@@ -1,5 +1,5 @@
 // Choices that are made for the grid's best plan alone.
-#include "search/planners/megatron/refinements.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,9 +8,8 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
-#include "search/planners/galvatron/galvatron.hpp"
-#include "search/problem/wording.hpp"
-#include "search/solve/layers/layered_plan.hpp"
+#include "search/problem/search_result.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 #include "tests/about.hpp"
 
 namespace {

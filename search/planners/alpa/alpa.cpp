@@ -11,15 +11,15 @@
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/intra_op/intra_op.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 namespace {
 
-constexpr int kStagesAround = 2;           // fewer and more than the best plan has
-constexpr double kNearlyAsCheap = 1.05;    // times the cheapest
-constexpr std::size_t kFirstStrategies = 6;  // ways of an operator in the first look, besides plain ones
-constexpr double kShareOfFirstLook = 0.5;  // of the budget, at most
+constexpr int kStagesAround = 2;             // fewer and more than the best plan has
+constexpr double kNearlyAsCheap = 1.05;      // times the cheapest
+constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
+constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
 
 const char* word(AlpaSpace space) {
   switch (space) {
@@ -56,6 +56,69 @@ std::vector<StageShape> shapes_of(AlpaSpace space, const AlpaConfig& config) {
   return {};
 }
 
+bool cuts_in_every_way(AlpaSpace space, const AlpaConfig& config) { return space == AlpaSpace::all && config.intra_op == IntraOp::ilp; }
+
+bool may_be_one_stage(const AlpaConfig& config) { return config.stages <= 1 && config.settings.micro_batches == 0; }
+
+// Micro-batches that are asked for, and do not divide the batch; or stages, and they do not have all GPUs, or all layers, between them.
+std::optional<Refusal> unlike_the_question(const Problem& problem, const AlpaConfig& config) {
+  const auto sum = [](const std::vector<int>& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
+  const GivenStages& given = config.given;
+  if (const int m = config.settings.micro_batches; m > 0 && problem.training.global_batch % m != 0)
+    return not_dividing(m, problem.training.global_batch);
+  if (const int devices = problem.cluster.device_count(); !given.devices.empty() && sum(given.devices) != devices)
+    return Refusal{Constraint::devices, fmt::format("gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices)};
+  if (given.parts.empty()) return std::nullopt;
+  const std::size_t layers = stage_parts(problem.model, problem.training.precision, config.parts, PartEnds::blocks).size();
+  if (sum(given.parts) == static_cast<std::int64_t>(layers)) return std::nullopt;
+  return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
+                                                 problem.model.name(), layers)};
+}
+
+SettingsConfig settings_of(const AlpaConfig& config) {
+  SettingsConfig settings = config.settings;
+  if (config.intra_op == IntraOp::data) settings.zero = 0;
+  if (config.intra_op == IntraOp::zero_2) settings.zero = 2;
+  if (config.intra_op == IntraOp::zero_3) settings.zero = 3;
+  return settings;
+}
+
+PipelineConfig pipelines_of(AlpaSpace space, const AlpaConfig& config) {
+  PipelineConfig pipelines{.most_strategies = config.most_strategies,
+                           .most_cut = config.most_cut,
+                           .parts = config.parts,
+                           .submeshes = config.submeshes,
+                           .side_by_side = false,
+                           .counts_transfers = config.transfers && config.between_stages != pcg::BetweenStages::signal,
+                           .within_memory = true};
+  if (config.intra_op == IntraOp::largest_dimension) pipelines.cuts.only_largest = true;
+  else if (space == AlpaSpace::samples || (space == AlpaSpace::all && config.intra_op != IntraOp::ilp))
+    pipelines.cuts = {.features = false, .reduction = false, .heads = false};
+  return pipelines;
+}
+
+std::string note(const PipelinePlan::WithinMemory& within) {
+  return fmt::format(
+      "the memory limit binds: of these stages the strategies {} under it; the costs are {:.1f} % above those of the cheapest stages "
+      "without a "
+      "limit",
+      within.is_proved ? "are proved best" : "were chosen, but not proved best,", 100 * within.above_unlimited);
+}
+
+Refusal no_stages(const Problem& problem) {
+  return {Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
+                                          problem.model.name(), kMostStages, problem.cluster.device_count())};
+}
+
+// The best plan so far.
+struct Best {
+  PipelineSetting setting;
+  int stages = 1;
+  std::optional<base::Seconds> expected;
+  base::Seconds simulated{};
+  std::optional<PipelinePlan::WithinMemory> within_memory{};
+};
+
 class AlpaSearch {
  public:
   AlpaSearch(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context)
@@ -68,79 +131,36 @@ class AlpaSearch {
         catalog_(problem, config.most_cut) {}
 
   SearchResult run() {
-    if (const int m = config_.settings.micro_batches; m > 0 && problem_.training.global_batch % m != 0)
-      return result_of_rule(not_dividing(m, problem_.training.global_batch));
-    if (const auto refusal = unlike_the_question()) return result_of_rule(*refusal);
-    if (may_be_one_stage() && (space_ == AlpaSpace::samples || cuts_in_every_way() || config_.intra_op == IntraOp::data))
+    if (may_be_one_stage(config_) &&
+        (space_ == AlpaSpace::samples || cuts_in_every_way(space_, config_) || config_.intra_op == IntraOp::data))
       if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     const std::vector<PipelineSetting> settings =
-        most_promising_first(settings_worth_a_look(problem_.training.global_batch, settings_config()));
-    const PipelineConfig pipelines = pipeline_config();
+        most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
+    const PipelineConfig pipelines = pipelines_of(space_, config_);
     const std::vector<StageShape> shapes = shapes_of(space_, config_);
-    std::size_t looked_at = 0;
+    std::size_t searched = 0;
     for (const PipelineSetting& setting : settings) {
       if (!budget_.take()) break;
       for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
-      ++looked_at;
+      ++searched;
     }
     refine_neighbours(pipelines);
     std::vector<std::string> notes;
-    if (may_be_one_stage() && cuts_in_every_way())
+    if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
       notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
                                        budget_, confirmation_));
     refine_between(shapes, pipelines);
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
     SearchResult r = std::move(confirmation_).result(budget_);
-    if (r.candidates == 0 && !budget_.ended_by())
-      r.termination = Termination::infeasible(
-          Refusal{Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
-                                                  problem_.model.name(), kMostStages, problem_.cluster.device_count())});
+    if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     r.notes.push_back(
         fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",
-                    looked_at, catalog_.size()));
+                    searched, catalog_.size()));
     return r;
   }
 
  private:
-  // Stages that are asked for, and that do not have all GPUs, or all layers, between them.
-  [[nodiscard]] std::optional<Refusal> unlike_the_question() const {
-    const auto sum = [](const std::vector<int>& of) { return std::accumulate(of.begin(), of.end(), std::int64_t{0}); };
-    const GivenStages& given = config_.given;
-    if (const int devices = problem_.cluster.device_count(); !given.devices.empty() && sum(given.devices) != devices)
-      return Refusal{Constraint::devices, fmt::format("gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices)};
-    if (given.parts.empty()) return std::nullopt;
-    const std::size_t layers = stage_parts(problem_.model, problem_.training.precision, config_.parts, PartEnds::blocks).size();
-    if (sum(given.parts) == static_cast<std::int64_t>(layers)) return std::nullopt;
-    return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
-                                                   problem_.model.name(), layers)};
-  }
-
-  [[nodiscard]] bool may_be_one_stage() const { return config_.stages <= 1 && config_.settings.micro_batches == 0; }
-  [[nodiscard]] bool cuts_in_every_way() const { return space_ == AlpaSpace::all && config_.intra_op == IntraOp::ilp; }
-
-  [[nodiscard]] SettingsConfig settings_config() const {
-    SettingsConfig settings = config_.settings;
-    if (config_.intra_op == IntraOp::data) settings.zero = 0;
-    if (config_.intra_op == IntraOp::zero_2) settings.zero = 2;
-    if (config_.intra_op == IntraOp::zero_3) settings.zero = 3;
-    return settings;
-  }
-
-  [[nodiscard]] PipelineConfig pipeline_config() const {
-    PipelineConfig config{.most_strategies = config_.most_strategies,
-                          .most_cut = config_.most_cut,
-                          .parts = config_.parts,
-                          .submeshes = config_.submeshes,
-                          .side_by_side = false,
-                          .counts_transfers = config_.transfers && config_.between_stages != pcg::BetweenStages::signal,
-                          .within_memory = true};
-    if (config_.intra_op == IntraOp::largest_dimension) config.cuts.only_largest = true;
-    else if (space_ == AlpaSpace::samples || (space_ == AlpaSpace::all && config_.intra_op != IntraOp::ilp))
-      config.cuts = {.features = false, .reduction = false, .heads = false};
-    return config;
-  }
-
   void confirm(PipelinePlan p, const PipelineSetting& setting) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
     const int stages = p.plan.stages;
@@ -154,16 +174,16 @@ class AlpaSearch {
   // these are better.
   void refine_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
     if (config_.settings.micro_batches > 0) return;
-    const std::vector<int> at_first = micro_batches_worth_a_look(problem_.training.global_batch);
-    std::set<int> looked_at(at_first.begin(), at_first.end());
-    looked_at.insert(1);
+    const std::vector<int> at_first = candidate_micro_batches(problem_.training.global_batch);
+    std::set<int> tried(at_first.begin(), at_first.end());
+    tried.insert(1);
     for (bool is_better = confirmation_.has_plan(); is_better;) {
       const std::optional<base::Seconds> before = confirmation_.best_time();
       for (const int m : divisors_around(problem_.training.global_batch, confirmation_.best_plan()->micro_batches)) {
-        if (!looked_at.insert(m).second) continue;
-        SettingsConfig of = settings_config();
+        if (!tried.insert(m).second) continue;
+        SettingsConfig of = settings_of(config_);
         of.micro_batches = m;
-        for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, of)) {
+        for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, of)) {
           if (!budget_.take()) return;
           for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p), setting);
         }
@@ -185,14 +205,14 @@ class AlpaSearch {
       for (PipelinePlan& p : plans(setting, shapes, config))
         if (!p.expected || !around.expected || *p.expected < kNearlyAsCheap * *around.expected) confirm(std::move(p), setting);
     }
-    if (!cuts_in_every_way() || !budget_.take()) return;
+    if (!cuts_in_every_way(space_, config_) || !budget_.take()) return;
     PipelineConfig by_samples = config;
     by_samples.cuts = {.features = false, .reduction = false, .heads = false};
     const std::vector<StageShape> any{shapes_of(space_, config_).front()};
     for (PipelinePlan& p : plans(around.setting, any, by_samples)) confirm(std::move(p), around.setting);
   }
 
-  // Of those that could be quicker than the best so far.
+  // Plans that could be quicker than the best so far.
   std::vector<PipelinePlan> plans(PipelineSetting setting, std::span<const StageShape> shapes, const PipelineConfig& config) {
     if (const auto best = confirmation_.best_time()) setting.to_beat = std::min(setting.to_beat, best->value());
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
@@ -202,57 +222,42 @@ class AlpaSearch {
     return found;
   }
 
-  // A first look, at few ways of each operator and at stages made of few layers, says which settings are likely to be good: these come
-  // first, so that others are soon seen to be worse, and what was found is good whenever the time is up.
+  // A first pass, over few strategies of each operator and stages of few layers, says which settings are likely to be good: these come
+  // first, so that others soon prove worse, and the best so far is good whenever the time is up.
   std::vector<PipelineSetting> most_promising_first(std::vector<PipelineSetting> settings) {
     if (settings.size() < 2) return settings;
-    PipelineConfig first_look = pipeline_config();
-    first_look.within_memory = false;
-    first_look.most_strategies = std::min(first_look.most_strategies, kFirstStrategies);
-    if (first_look.parts.by == Clustering::segments) first_look.parts.by = Clustering::layers;
+    PipelineConfig first_pass = pipelines_of(space_, config_);
+    first_pass.within_memory = false;
+    first_pass.most_strategies = std::min(first_pass.most_strategies, kFirstStrategies);
+    if (first_pass.parts.by == Clustering::segments) first_pass.parts.by = Clustering::layers;
     const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
-    struct Looked {
+    struct Estimated {
       PipelineSetting setting;
       double seconds = std::numeric_limits<double>::infinity();
       std::optional<pcg::Plan> plan{};
     };
-    std::vector<Looked> looked;
+    std::vector<Estimated> estimated;
     double best = std::numeric_limits<double>::infinity();
-    Budget first(context_, budget_.part(kShareOfFirstLook));
+    Budget first(context_, budget_.part(kShareOfFirstPass));
     for (const PipelineSetting& s : settings) {
-      Looked& l = looked.emplace_back(Looked{s});
+      Estimated& e = estimated.emplace_back(Estimated{s});
       if (!first.take()) continue;
-      l.setting.to_beat = best;
-      for (PipelinePlan& p : plans(l.setting, shapes, first_look)) {
+      e.setting.to_beat = best;
+      for (PipelinePlan& p : plans(e.setting, shapes, first_pass)) {
         if (!problem_.oracle.memory(p.plan).fits()) continue;
-        l.seconds = estimate(p.plan, problem_.oracle).value();
-        l.plan = std::move(p.plan);
+        e.seconds = estimate(p.plan, problem_.oracle).value();
+        e.plan = std::move(p.plan);
       }
-      best = std::min(best, l.seconds);
-      l.setting.to_beat = s.to_beat;
+      best = std::min(best, e.seconds);
+      e.setting.to_beat = s.to_beat;
     }
     budget_.count(first.counted());
-    std::ranges::stable_sort(looked, {}, &Looked::seconds);
-    if (looked.front().plan) confirmation_.confirm(*looked.front().plan);
+    std::ranges::stable_sort(estimated, {}, &Estimated::seconds);
+    if (estimated.front().plan) confirmation_.confirm(*estimated.front().plan);
     settings.clear();
-    for (Looked& l : looked) settings.push_back(std::move(l.setting));
+    for (Estimated& e : estimated) settings.push_back(std::move(e.setting));
     return settings;
   }
-
-  static std::string note(const PipelinePlan::WithinMemory& within) {
-    return fmt::format(
-        "the memory limit binds: of these stages the ways {} under it; the costs are {:.1f} % above those of the cheapest stages without a "
-        "limit",
-        within.is_proved ? "are proved best" : "were chosen, but not proved best,", 100 * within.above_unlimited);
-  }
-
-  struct Best {
-    PipelineSetting setting;
-    int stages = 1;
-    std::optional<base::Seconds> expected;
-    base::Seconds simulated{};
-    std::optional<PipelinePlan::WithinMemory> within_memory{};
-  };
 
   const Problem& problem_;
   AlpaSpace space_;
@@ -267,26 +272,28 @@ class AlpaSearch {
 
 std::vector<Option> options_of_alpa_alone() {
   const AlpaConfig defaults;
-  return {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-           "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
-          {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-           "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
-          {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
-           "what stages are made of: segments as cuts come, layers by Alpa's programme, layers of equally many operators, or layers by the "
-           "programme and equally many in each stage"},
-          {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
-           "that operators are clustered into"},
-          {"submeshes", Choice{{"all", "power-of-two"}},
-           "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
-          {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
-           "of each stage, in order, as of a plan that is known", "as many as are best"},
-          {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
-           "of each stage, in order, of those that operators are clustered into", "as many as are best"},
-          {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
-           "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
-          {"between_stages", Choice{pcg::names<pcg::BetweenStages>()},
-           "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts hand-overs with the local "
-           "all-gather, and with signal none"}};
+  return {
+      {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+       "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
+      {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+      {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
+       "what stages are made of: segments as cuts come, layers by Alpa's dynamic programme, layers of equally many operators, or layers by "
+       "that programme and equally many in each stage"},
+      {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+       "that operators are clustered into"},
+      {"submeshes", Choice{{"all", "power-of-two"}},
+       "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
+      {"gpus_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+       "of each stage, in order, as of a plan that is known", "as many as are best"},
+      {"layers_per_stage", WholeNumbers{.least = 1, .most = std::numeric_limits<std::int32_t>::max()},
+       "of each stage, in order, of those that operators are clustered into", "as many as are best"},
+      {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
+       "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
+      {"between_stages", Choice{pcg::between_stages_names()},
+       "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts inter-stage transfers with the "
+       "local "
+       "all-gather, and with signal none"}};
 }
 
 std::vector<int> numbers(const OptionValues& o, std::string_view key) {
@@ -311,7 +318,7 @@ std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
     return OptionProblem{"stages", fmt::format("there are {}, but {} are listed", stages, listed), "remove stages"};
   if (static_cast<pcg::BetweenStages>(o.choice("between_stages")) == pcg::BetweenStages::signal && o.given("transfers") &&
       o.flag("transfers"))
-    return OptionProblem{"transfers", "stages hand on signals, which take no time", "remove transfers, or choose another between_stages"};
+    return OptionProblem{"transfers", "signals between stages take no time", "remove transfers, or choose another between_stages"};
   return std::nullopt;
 }
 
@@ -325,7 +332,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
                 {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
                   "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
-                 {"transfers", Flag{defaults.transfers}, "what stages hand on takes time; not in Alpa's own programme"},
+                 {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic programme"},
                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
                  {"update_sharding", Flag{defaults.settings.update_sharding},
                   "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),
@@ -359,6 +366,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
 }  // namespace
 
 SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context) {
+  if (const auto refusal = unlike_the_question(problem, config)) return result_of_rule(*refusal);
   return AlpaSearch(problem, space, config, context).run();
 }
 

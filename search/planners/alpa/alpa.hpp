@@ -19,16 +19,16 @@ struct AlpaConfig {
   int stages = 0;                    // 0: as many as are best
   GivenStages given;                 // as many as `stages`, where it is not empty; `devices` add up to all, `parts` to the layers
   SettingsConfig settings;           // micro-batches, recomputation, updates
-  bool transfers = true;             // what stages hand on takes time, unless it is signals
+  bool transfers = true;             // inter-stage transfers take time, unless they are signals
   PartsConfig parts;                 // what stages are made of
   Submeshes submeshes = Submeshes::all;
   IntraOp intra_op = IntraOp::ilp;
-  // Of the plans. The search itself counts what stages hand on with the local all-gather.
+  // How tensors go between stages in the plans. The search itself counts inter-stage transfers with the local all-gather.
   pcg::BetweenStages between_stages = pcg::BetweenStages::local_all_gather;
 };
 
-// What of Alpa's space is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are (Narayanan
-// et al., SOSP'19).
+// The part of Alpa's space that is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are
+// (Narayanan et al., SOSP'19).
 enum class AlpaSpace { all, stages_alone, samples };
 
 // The best plan by simulation of those that are the cheapest for each setting, and of plain data parallelism.

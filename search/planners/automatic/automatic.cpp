@@ -8,9 +8,9 @@
 #include "base/processes/worker_pool.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 #include "search/problem/result_codec.hpp"
-#include "search/problem/wording.hpp"
+#include "search/problem/search_result.hpp"
 
 namespace search {
 namespace {
@@ -28,7 +28,7 @@ OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
   return OptionValues(options);
 }
 
-// What one planner has found.
+// The findings of one planner.
 struct Found {
   std::string planner;
   SearchResult result;
@@ -69,8 +69,8 @@ nlohmann::json encode(const std::optional<Found>& f) {
   return {{"result", f->result}, {"time", f->time}};
 }
 
-// What the planners found; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered, and
-// how.
+// The findings of the planners; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered,
+// and how.
 struct Asked {
   std::vector<std::optional<Found>> found;
   std::vector<std::string> lost;
@@ -78,7 +78,7 @@ struct Asked {
 
 // Asks every planner, in worker processes where there are several jobs.
 Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, const Budget& budget, const SearchContext& context) {
-  // An equal share of the time that is left to this planner and those behind it, as many at once as there are jobs; or of all candidates,
+  // An equal share of the time that is left to this planner and those after it, as many at once as there are jobs; or of all candidates,
   // so that no planner's answer depends on another's.
   const auto asked = [&](std::size_t p) -> std::optional<Found> {
     if (budget.time_is_up()) return std::nullopt;
@@ -137,7 +137,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   }
   if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::time);
   SearchResult r = std::move(confirmation).result(budget);
-  // Without any plan the reason of the last that was asked stands for all.
+  // Without any plan the reason of the last that was asked is given.
   if (!r.best && !r.closest && !budget.ended_by())
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);

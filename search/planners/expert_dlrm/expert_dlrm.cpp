@@ -10,9 +10,8 @@
 #include "base/check.hpp"
 #include "search/grid/grid_options.hpp"
 #include "search/grid/layout.hpp"
-#include "search/grid/tensor_loops.hpp"
 #include "search/solve/operators/operator_catalog.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {
@@ -73,7 +72,7 @@ class ExpertPlan {
     return plan_of_strategies(problem_, graph_, choice);
   }
 
-  // Whether the operator has weights, which no other one reads.
+  // Whether the operator has weights, and no other one reads them.
   [[nodiscard]] bool has_own_weights(const pcg::GraphNode& node) const {
     const auto shared = [&](pcg::GraphTensorRef t) { return is_weight(t) && consumers_[t.node.value].size() > 1; };
     return std::ranges::any_of(node.inputs, [&](pcg::GraphTensorRef t) { return is_weight(t); }) &&
@@ -104,10 +103,10 @@ class ExpertPlan {
     std::vector<std::uint32_t> slow;
     for (std::uint32_t n = 0; n < kinds.size(); ++n) {
       if (kinds[n] == kSource || looks_up(graph_.nodes()[n]) || !has_own_weights(graph_.nodes()[n])) continue;
-      const Ways& ways = catalog.ways(kinds[n], {0, devices_});
-      const auto at = std::ranges::find(ways.strategies, strategies_[n]);
-      if (at == ways.strategies.end()) continue;
-      const StrategyCost& cost = ways.costs[static_cast<std::size_t>(at - ways.strategies.begin())];
+      const StrategyTable& table = catalog.table(kinds[n], {0, devices_});
+      const auto at = std::ranges::find(table.strategies, strategies_[n]);
+      if (at == table.strategies.end()) continue;
+      const StrategyCost& cost = table.costs[static_cast<std::size_t>(at - table.strategies.begin())];
       if (cost.synchronisation > cost.kernels) slow.push_back(n);
     }
     return slow;

@@ -17,7 +17,7 @@ struct ExpertDlrmConfig {
 
 // A table that another operator reads too (a tied head) is no table here: its rows would have to travel to that operator.
 // Refuses when samples do not divide among the devices.
-// Cost: that of data parallelism, and of one price per kind of operator.
+// Cost: that of data parallelism, and of the cost of each kind of operator.
 [[nodiscard]] Attempt<pcg::Plan> expert_dlrm_plan(const Problem& problem, const ExpertDlrmConfig& config = {});
 [[nodiscard]] Planner expert_dlrm_planner();
 

@@ -9,9 +9,8 @@
 #include "search/planners/flexflow/walk.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/limit_options.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/problem/options.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {
@@ -69,7 +68,7 @@ class FlexFlowSearch {
     pcg::Plan plan = plan_of(found);
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     if (!memory.fits()) {
-      // What a plan needs beside weights and outputs is not known before.
+      // Memory other than weights and outputs is not known before.
       room_ = std::min(room_, found.most_bytes) * (memory.capacity / memory.peak) * kSafety;
       walk_.set_room(room_);
     }
@@ -86,18 +85,19 @@ class FlexFlowSearch {
     std::vector<Placement> at;
     for (std::size_t o = 0; o < operators_.nodes.size(); ++o) {
       const DeviceBlock all{0, devices};
-      const Ways& ways = catalog_.ways(operators_.kinds[o], all);
-      auto way = std::ranges::find(ways.strategies, wanted[operators_.nodes[o]], &Strategy::sharding) - ways.strategies.begin();
-      if (way == std::ssize(ways.strategies))
-        way = std::ranges::min_element(ways.costs, {}, [](const StrategyCost& c) { return seconds_of(c, {}); }) - ways.costs.begin();
-      at.push_back({all, static_cast<std::uint32_t>(way)});
+      const StrategyTable& table = catalog_.table(operators_.kinds[o], all);
+      auto number = std::ranges::find(table.strategies, wanted[operators_.nodes[o]], &Strategy::sharding) - table.strategies.begin();
+      if (number == std::ssize(table.strategies))
+        number = std::ranges::min_element(table.costs, {}, [](const StrategyCost& c) { return seconds_of(c, {}); }) - table.costs.begin();
+      at.push_back({all, static_cast<std::uint32_t>(number)});
     }
     return at;
   }
 
   pcg::Plan plan_of(const Position& p) {
     std::vector<Strategy> strategies;
-    for (std::size_t o = 0; o < p.at.size(); ++o) strategies.push_back(catalog_.strategy(operators_.kinds[o], p.at[o].block, p.at[o].way));
+    for (std::size_t o = 0; o < p.at.size(); ++o)
+      strategies.push_back(catalog_.strategy(operators_.kinds[o], p.at[o].block, p.at[o].strategy));
     std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
     for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &strategies[o];
     pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
@@ -147,7 +147,7 @@ Planner flexflow_planner() {
       .searches = true,
       .options = with_limits(defaults.budget.seconds, "changes of one operator, and of the graph where it is rewritten,",
                              {{"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
-                               "changes of one operator that are looked at"},
+                               "changes of one operator that are tried"},
                               {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
                                "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
                                "probability exp(-alpha x)"},

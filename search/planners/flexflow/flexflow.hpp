@@ -2,7 +2,7 @@
 // FlexFlow (Jia et al., "Beyond Data and Model Parallelism for Deep Neural Networks", MLSys'19): Markov chain Monte Carlo over how every
 // operator of a graph is cut and where it runs. The graph stays as it is: the baseline of searches that rewrite it.
 
-#include "search/planners/flexflow/placements.hpp"
+#include "search/planners/flexflow/walk.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
@@ -15,16 +15,29 @@ struct FlexFlowConfig {
   int most_cut = 2;   // loops of an operator that are cut at once
 };
 
-// `graph`: computes what the problem's model does, for the whole batch. Data parallelism of the model itself is simulated besides, and
+// `graph`: computes what the problem's model does, for the whole batch. Data parallelism of the model itself is simulated as well, and
 // is the answer where nothing found is quicker.
 [[nodiscard]] SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config,
                                            const SearchContext& context);
-// The same with what a catalog knows already, and from another start than data parallelism: a placement per operator, as they stand in the
+// The same with what a catalog knows already, and from another start than data parallelism: a placement per operator, in the order of the
 // graph, without sources; empty: from data parallelism.
 [[nodiscard]] SearchResult flexflow_search(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config,
                                            const SearchContext& context, OperatorCatalog& catalog, std::vector<Placement> from);
 // From values of the planner's options.
 [[nodiscard]] FlexFlowConfig flexflow_config(const OptionValues& values);
 [[nodiscard]] Planner flexflow_planner();
+
+// Sequential optimisation: TASO's algebra first (Jia et al., SOSP'19), as a single device would have it, then FlexFlow's parallelisation of
+// the graph that comes out: what Unity (OSDI'22, section 6) compares joint optimisation with.
+
+struct TasoFlexFlowConfig {
+  FlexFlowConfig flexflow;
+  double threshold = 1.05;   // UnityConfig
+  std::size_t graphs = 200;  // UnityConfig
+  GivenRules rules = {};     // in place of those that ship
+};
+
+[[nodiscard]] SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context);
+[[nodiscard]] Planner taso_flexflow_planner();
 
 }  // namespace search

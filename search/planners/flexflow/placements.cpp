@@ -1,4 +1,4 @@
-#include "search/planners/flexflow/placements.hpp"
+#include "search/planners/flexflow/walk.hpp"
 
 #include <algorithm>
 
@@ -8,19 +8,19 @@ Placements::Placements(const topology::Cluster& cluster, OperatorCatalog& catalo
 
 DeviceBlock Placements::alike(DeviceBlock b) const { return catalog_.alike(b); }
 
-const Placements::Priced& Placements::priced(KindNumber kind, DeviceBlock block) {
-  const auto [at, is_new] = priced_.try_emplace({kind, block});
+const Placements::Costed& Placements::costed(KindNumber kind, DeviceBlock block) {
+  const auto [at, is_new] = costed_.try_emplace({kind, block});
   if (is_new) {
-    at->second = {&catalog_.ways(kind, block), next_};
-    next_ += static_cast<std::uint32_t>(at->second.ways->strategies.size());
+    at->second = {&catalog_.table(kind, block), next_};
+    next_ += static_cast<std::uint32_t>(at->second.table->strategies.size());
   }
   return at->second;
 }
 
-const StrategyCost& Placements::cost(KindNumber kind, const Placement& p) { return priced(kind, alike(p.block)).ways->costs[p.way]; }
+const StrategyCost& Placements::cost(KindNumber kind, const Placement& p) { return costed(kind, alike(p.block)).table->costs[p.strategy]; }
 
 int Placements::devices(KindNumber kind, const Placement& p) {
-  return priced(kind, alike(p.block)).ways->strategies[p.way].sharding.points();
+  return costed(kind, alike(p.block)).table->strategies[p.strategy].sharding.points();
 }
 
 std::vector<DeviceBlock> Placements::blocks_of(int size) const {
@@ -51,7 +51,7 @@ Placement Placements::any(KindNumber kind, base::Random& random) {
   const bool is_small = by_size.size() > 1 && random.below(2) == 1;
   const std::vector<DeviceBlock>& of_size = by_size[is_small ? 1 + random.below(by_size.size() - 1) : 0];
   const DeviceBlock block = of_size[random.below(of_size.size())];
-  return {block, static_cast<std::uint32_t>(random.below(priced(kind, alike(block)).ways->strategies.size()))};
+  return {block, static_cast<std::uint32_t>(random.below(costed(kind, alike(block)).table->strategies.size()))};
 }
 
 // The larger block goes into the first machines, and the other one to where it begins or, where they have no device in common, to the
@@ -71,10 +71,10 @@ std::pair<DeviceBlock, DeviceBlock> Placements::standing_for(DeviceBlock a, Devi
 
 Placements::Movement Placements::movement(const EdgeKind& edge, const Placement& from, const Placement& to) {
   const auto [a, b] = standing_for(from.block, to.block);
-  const Priced &first = priced(edge.from, a), &second = priced(edge.to, b);
-  const std::uint64_t key = (static_cast<std::uint64_t>(first.first + from.way) << 32U) | (second.first + to.way);
+  const Costed &first = costed(edge.from, a), &second = costed(edge.to, b);
+  const std::uint64_t key = (static_cast<std::uint64_t>(first.first + from.strategy) << 32U) | (second.first + to.strategy);
   const auto [at, is_new] = movements_[edge].try_emplace(key);
-  return {&first.ways->layouts[from.way], &second.ways->layouts[to.way], &at->second, is_new};
+  return {&first.table->layouts[from.strategy], &second.table->layouts[to.strategy], &at->second, is_new};
 }
 
 const KnownMovement& Placements::between(const EdgeKind& edge, const Placement& from, const Placement& to) {
@@ -88,7 +88,7 @@ const KnownMovement& Placements::between(const EdgeKind& edge, const Placement& 
   return *m.known;
 }
 
-const KnownMovement& Placements::find_out(const EdgeKind& edge, const Placement& from, const Placement& to) {
+const KnownMovement& Placements::resolve(const EdgeKind& edge, const Placement& from, const Placement& to) {
   const Movement m = movement(edge, from, to);
   if (m.known->is_exact) return *m.known;
   EdgeKind forward = edge;

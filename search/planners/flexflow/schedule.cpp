@@ -1,4 +1,4 @@
-#include "search/planners/flexflow/schedule.hpp"
+#include "search/planners/flexflow/walk.hpp"
 
 #include <algorithm>
 

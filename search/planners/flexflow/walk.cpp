@@ -69,7 +69,7 @@ void Walk::start_at(const Position& p) {
   now_ = p;
   for (std::uint32_t o = 0; o < p.at.size(); ++o) put(o, p.at[o]);
   for (std::uint32_t e = 0; e < movements_.size(); ++e) {
-    movements_[e] = placements_.find_out(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
+    movements_[e] = placements_.resolve(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
     is_exact_[e] = true;
   }
   now_.seconds = seconds();
@@ -86,7 +86,7 @@ bool Walk::is_accepted(std::uint32_t who, double limit) {
   for (const std::uint32_t e : edges_of_[who]) {
     if (now > limit) return false;
     if (is_exact_[e]) continue;
-    movements_[e] = placements_.find_out(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
+    movements_[e] = placements_.resolve(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
     is_exact_[e] = true;
     now = seconds();
   }

@@ -6,8 +6,7 @@
 
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/planners/fsdp/quickest.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 namespace {
@@ -74,7 +73,7 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
-// What is given, and every value of what is not.
+// The given values, and every value of what is not given.
 std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
   std::vector<GridConfig> grids;
   for (const int stage : stages_of(o)) {

@@ -1,4 +1,4 @@
-#include "search/planners/fsdp/quickest.hpp"
+#include "search/planners/fsdp/fsdp.hpp"
 
 #include <fmt/core.h>
 
@@ -23,7 +23,7 @@ struct EstimatedPlan {
   double seconds = 0;
 };
 
-// Recomputation alone tells them apart.
+// They differ in recomputation alone.
 bool are_variants(const GridConfig& a, GridConfig b) {
   b.recompute = a.recompute;
   return a == b;

@@ -6,17 +6,16 @@
 #include <array>
 
 #include "search/planners/data_parallel/data_parallel.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 #include "search/solve/memory_constrained/constrained_operators.hpp"
-#include "search/solve/memory_constrained/memory_room.hpp"
 #include "search/solve/operators/operator_space.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 #include "search/solve/stages/pipelines.hpp"
 
 namespace search {
 namespace {
 
-constexpr std::size_t kFewStrategies = 6;  // ways of an operator in a first look, besides plain ones
+constexpr std::size_t kFewStrategies = 6;  // strategies of an operator in a first pass, and plain ones
 
 class IntraOpSearch {
  public:
@@ -25,7 +24,7 @@ class IntraOpSearch {
 
   std::string run() {
     confirm_data_parallel();
-    if (!confirmation_.has_plan()) confirm_thrifty();
+    if (!confirmation_.has_plan()) confirm_low_memory();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
     choose(space, graph);
@@ -38,13 +37,13 @@ class IntraOpSearch {
     if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
   }
 
-  // Where data parallelism does not fit: few ways of each operator, for the settings that keep least, until a plan fits, so that there is
-  // an answer long before all ways are weighed.
-  void confirm_thrifty() {
+  // Where data parallelism does not fit: few strategies of each operator, for the settings that keep least, until a plan fits, so that
+  // there is an answer long before all strategies are compared.
+  void confirm_low_memory() {
     BranchShapes branch_shapes;
     const PipelineConfig few{
         .most_strategies = std::min(config_.most_strategies, kFewStrategies), .most_cut = config_.most_cut, .side_by_side = false};
-    for (const PipelineSetting& setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+    for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, {})) {
       if (setting.recompute != pcg::Recompute::full || setting.zero == 0) continue;
       if (confirmation_.has_plan() || !budget_.take()) return;
       confirm_one_stage(setting, few, branch_shapes);
@@ -68,14 +67,14 @@ class IntraOpSearch {
       exact_ = exact_ && chosen->is_optimal;
       ++objectives_;
       if (budget_.time_is_up() && confirmation_.has_plan()) return;
-      const double room = confirm(space, chosen->way, chosen->seconds);
-      if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->way, room);
+      const double room = confirm(space, chosen->strategy, chosen->seconds);
+      if (room < 0) choose_within_memory(space, graph, {share, 0}, chosen->strategy, room);
     }
   }
 
   // Returns: bytes that are left on the device that has least of them, negative where the plan does not fit.
-  double confirm(const OperatorSpace& space, const std::vector<std::uint32_t>& way, double seconds) {
-    pcg::Plan plan = space.plan(problem_, way);
+  double confirm(const OperatorSpace& space, const std::vector<std::uint32_t>& strategy, double seconds) {
+    pcg::Plan plan = space.plan(problem_, strategy);
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     plan.summary = summary_of_cuts(plan);
     confirmation_.confirm(std::move(plan), base::Seconds(seconds));
@@ -106,12 +105,12 @@ class IntraOpSearch {
     if (found) within_memory_.push_back(*found);
   }
 
-  // Of several micro-batches, whose activations are kept one after another.
+  // Plans of several micro-batches, whose activations are kept one after another.
   void accumulate() {
     BranchShapes branch_shapes;
     const PipelineConfig pipelines{
         .most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false, .within_memory = true};
-    for (PipelineSetting setting : settings_worth_a_look(problem_.training.global_batch, {})) {
+    for (PipelineSetting setting : candidate_settings(problem_.training.global_batch, {})) {
       if (setting.micro_batches == 1) continue;
       if (!budget_.take()) return;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
@@ -122,9 +121,9 @@ class IntraOpSearch {
   [[nodiscard]] std::string note(const OperatorSpace& space) const {
     if (objectives_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
     std::string text = fmt::format(
-        "{} operators of {} kinds can run in {} ways; of those of each kind that cost least by themselves, {} at most, the cheapest "
+        "{} operators of {} kinds can run in {} strategies; of those of each kind that cost least by themselves, {} at most, the cheapest "
         "together were chosen {}, for {} objectives of gradients",
-        space.operators().size(), space.kinds(), space.ways_of_kinds(), config_.most_strategies,
+        space.operators().size(), space.kinds(), space.strategies_of_kinds(), config_.most_strategies,
         exact_ ? "exactly" : "but for tables that were too large", objectives_);
     if (within_memory_.empty()) return text;
     const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
@@ -136,7 +135,7 @@ class IntraOpSearch {
                               gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
   }
 
-  // What was chosen under a objective because the cheapest choices did not fit.
+  // Choices under an objective whose cheapest choices did not fit.
   struct WithinMemory {
     double seconds = 0, bound = 0;
     bool is_proved = false;
@@ -174,12 +173,12 @@ Planner intra_op_planner() {
   return {
       .kind = "intra-op",
       .about =
-          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are looked at.",
+          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
       .searches = true,
       .options = with_limits(
           defaults.budget.seconds, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-            "ways to run an operator that are chosen among, at most: those that cost least by themselves"},
+            "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
             "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {

@@ -1,4 +1,4 @@
-#include "search/planners/megatron/grid_points.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@ namespace search {
 namespace {
 
 // Megatron-LM's interleaved schedule is reported with few virtual stages per device (arXiv 2104.04473, sections 2.2 and 5.4.2); more are
-// looked at where they divide a stage's layers.
+// tried where they divide a stage's layers.
 constexpr std::int64_t kFewChunks = 8;
 
 // Ascending. Cost: O(sqrt n).

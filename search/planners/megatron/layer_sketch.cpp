@@ -1,10 +1,9 @@
-#include "search/planners/megatron/layer_sketch.hpp"
+#include "search/planners/megatron/plan_bound.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "search/cost/estimate.hpp"
-#include "search/grid/layer_costs.hpp"
 #include "search/grid/stages.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "sim/memory/memory.hpp"
@@ -45,7 +44,7 @@ base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, i
   return std::clamp((sharded * replicas - whole) / (expert - 1), base::Bytes(0), whole);
 }
 
-// The first device stands for all: in one stage all devices do the same.
+// The first device represents all: in one stage all devices do the same.
 Measured measured(const pcg::Plan& plan, int expert, int replicas, const Problem& problem, std::span<const pcg::Recompute> recomputations) {
   const profiles::FrameworkProfile& framework = problem.oracle.framework(plan.training);
   const sim::Dataflow data = sim::dataflow_of(plan);
@@ -84,7 +83,7 @@ PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, doubl
   pass.layer_kernels = per_layer(sum(one.kernels), sum(two.kernels), layers_of_one).layer;
   // The last of two layers with the head, less the first with the embedding, is the head less the embedding.
   const double rest = pass.times.seconds.rest;
-  pass.behind = std::clamp((rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, rest);
+  pass.tail = std::clamp((rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, rest);
   pass.kept_bytes = per_layer(one.kept, two.kept, layers_of_one);
   pass.working_bytes = one.working;
   return pass;

@@ -19,47 +19,48 @@ Option dispatch_option() {
 
 std::vector<Option> options() {
   const GridConfig c;
-  return {degree_option("tensor", c.tensor, "devices that share each layer"),
-          degree_option("pipeline", c.pipeline, "stages"),
-          degree_option("data", c.data, "replicas", "what is left of the GPUs"),
-          degree_option("context", c.context, "devices that share the positions of a sequence"),
-          {"context_kind", Choice{.words = {"ring", "gather", "ulysses"}, .by_default = static_cast<std::size_t>(c.context_kind)},
-           "how they come by the keys and values of the others: block by block beside the kernels; gathered before them; all-to-alls "
-           "give each rank all positions of some heads"},
-          degree_option("context_all_to_all", c.context_all_to_all,
-                        "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
-                        "1; with `ulysses`, all of them"),
-          degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
-          degree_option("expert_tensor", c.tensor,
-                        "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
-          dispatch_option(),
-          micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
-          {"schedule", Choice{.words = pcg::names<pcg::ScheduleKind>(), .by_default = static_cast<std::size_t>(c.schedule)},
-           "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
-          degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
-          degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
-          {"warm_up", Choice{.words = {"full", "lean"}},
-           "of `interleaved` and `flexible`: `lean` runs fewer forward passes before the first backward pass, so each rank keeps fewer "
-           "activations, and waits for messages",
-           "`lean` where `full` does not fit into memory and the framework is `generic`"},
-          {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
-           "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
-           "embedding and "
-           "head counted",
-           "equal where they divide, else `balanced`"},
-          {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
-          recompute_option(),
-          moments_option(),
-          activation_inputs_option(),
-          weights_option(),
-          cuda_graphs_option(),
-          graphed_option(),
-          offload_option(),
-          offload_blocks_option(),
-          {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
-           "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
-          shard_option(),
-          overlap_option({"gradients", "parameters", "tensor", "experts"})};
+  return {
+      degree_option("tensor", c.tensor, "devices that share each layer"),
+      degree_option("pipeline", c.pipeline, "stages"),
+      degree_option("data", c.data, "replicas", "what is left of the GPUs"),
+      degree_option("context", c.context, "devices that share the positions of a sequence"),
+      {"context_kind", Choice{.words = {"ring", "gather", "ulysses"}, .by_default = static_cast<std::size_t>(c.context_kind)},
+       "how they come by the keys and values of the others: block by block, overlapped with the kernels; gathered before them; all-to-alls "
+       "give each rank all positions of some heads"},
+      degree_option("context_all_to_all", c.context_all_to_all,
+                    "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
+                    "1; with `ulysses`, all of them"),
+      degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
+      degree_option("expert_tensor", c.tensor,
+                    "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
+      dispatch_option(),
+      micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
+      {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
+       "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
+      degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
+      degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
+      {"warm_up", Choice{.words = {"full", "lean"}},
+       "of `interleaved` and `flexible`: `lean` runs fewer forward passes before the first backward pass, so each rank keeps fewer "
+       "activations, and waits for messages",
+       "`lean` where `full` does not fit into memory and the framework is `generic`"},
+      {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
+       "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
+       "embedding and "
+       "head counted",
+       "equal where they divide, else `balanced`"},
+      {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
+      recompute_option(),
+      moments_option(),
+      activation_inputs_option(),
+      weights_option(),
+      cuda_graphs_option(),
+      graphed_option(),
+      offload_option(),
+      offload_blocks_option(),
+      {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
+       "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
+      shard_option(),
+      overlap_option({"gradients", "parameters", "tensor", "experts"})};
 }
 
 GridConfig grid_config_of(const OptionValues& o) {
@@ -177,7 +178,7 @@ bool fits(const Problem& problem, const pcg::Plan& plan) {
   return use.peak <= use.capacity;
 }
 
-// Megatron-LM and PyTorch warm up in full; a schedule of nobody's in particular is spared what does not fit.
+// Megatron-LM and PyTorch warm up in full; the generic framework does without a warm-up that does not fit.
 void shorten_warm_up(const Problem& problem, GridConfig config, SearchResult& result) {
   const bool interleaves = config.chunks > 1 && (config.schedule == ScheduleKind::interleaved || config.schedule == ScheduleKind::flexible);
   if (!interleaves || config.lean_warm_up || problem.training.framework != pcg::Framework::generic || fits(problem, *result.best)) return;

@@ -2,6 +2,7 @@
 // Megatron-LM's grid by hand (Narayanan et al., SC'21, arXiv 2104.04473): the user gives the degrees.
 
 #include "search/grid/grid_plan.hpp"
+#include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
 namespace search {
@@ -10,5 +11,20 @@ namespace search {
 [[nodiscard]] Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config);
 [[nodiscard]] Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config);
 [[nodiscard]] Planner megatron_planner();
+
+// The search over Megatron's whole grid: every degree, sequence parallelism, micro-batch, chunks, equal and balanced stages, recomputation
+// and ZeRO stage. Bounds from sketches of the layers order it; what they leave in front of the best is estimated, and of that the best few
+// are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
+// simulated in any case.
+
+struct MegatronSearchConfig {
+  SearchLimits budget = base::Seconds(60);
+  int simulate_best = 16;  // ranked candidates that are simulated whole
+};
+
+// The objective is the simulated iteration time: never worse than that of plain data parallelism where that fits into memory, unless the
+// time was up. Optimal: all candidates that fit into memory were simulated.
+[[nodiscard]] SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context);
+[[nodiscard]] Planner megatron_search_planner();
 
 }  // namespace search

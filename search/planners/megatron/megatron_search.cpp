@@ -1,4 +1,4 @@
-#include "search/planners/megatron/megatron_search.hpp"
+#include "search/planners/megatron/megatron.hpp"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,9 @@
 
 #include "base/check.hpp"
 #include "search/cost/estimate.hpp"
-#include "search/planners/megatron/megatron.hpp"
 #include "search/planners/megatron/ranking.hpp"
-#include "search/planners/megatron/refinements.hpp"
 #include "search/problem/budget.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 
 namespace search {
 namespace {
@@ -43,16 +41,16 @@ bool has_equal_stages(const pcg::Plan& plan) {
   return std::ranges::all_of(of_stage, [&](int n) { return n == of_stage.front(); });
 }
 
-// A plan whose estimate is so much better than the best is simulated before others are looked at.
+// A plan whose estimate is so much better than the best is simulated before others are evaluated.
 constexpr double kClearlyBetter = 0.995;
 
-// Plans that cannot be better than the best by a thousandth, which is less than what simulations are worth, are not looked at.
+// Plans that cannot be better than the best by a thousandth, which is less than the error of simulations, are not evaluated.
 constexpr double kLeastGain = 0.999;
 
 struct Candidate {
   GridConfig config;
   double estimate = 0;
-  bool twin = false;  // a better variant of its family is a candidate, too
+  bool is_variant = false;  // a better variant of its family is a candidate, too
 };
 
 GridConfig with(GridConfig config, const sim::Variant& v) {
@@ -75,120 +73,31 @@ struct Findings {
   std::optional<NeedsMemory> shortage;  // of the closest
   std::optional<pcg::Plan> closest;     // of those that do not fit
   std::uint64_t built = 0;
-  SetAside aside;
-  std::size_t refined = 0;             // simulated to refine the grid's best
-  std::vector<std::string> changed;    // by that
-  bool data_parallel_besides = false;  // it is the last that was simulated, and was set aside before
+  PrunedCounts pruned;
+  std::size_t refined = 0;           // simulated to refine the grid's best
+  std::vector<std::string> changed;  // by that
+  bool has_data_parallel = false;    // it is the last that was simulated, and was pruned before
 };
 
-class Searching {
+// Builds, holds against memory and simulates plans of the grid, and keeps what is found.
+class Confirmed {
  public:
-  Searching(const Problem& problem, PlanBounds& bounds, Ranking ranking, int simulate_best, Budget& budget, const SearchContext& context)
-      : problem_(problem),
-        planner_(problem),
-        bounds_(bounds),
-        ranking_(std::move(ranking)),
-        simulate_best_(static_cast<std::size_t>(simulate_best)),
-        budget_(budget),
-        context_(context) {
-    found_.aside = ranking_.aside;
-    // Sketches are of the first devices: where others are of another type, or quicker, they bound nothing.
-    const topology::DeviceKind first = topology::kind_of(problem.cluster.devices()[0]);
-    bounds_hold_ = std::ranges::all_of(problem.cluster.devices(), [&](const topology::Device& d) {
-      const topology::DeviceKind kind = topology::kind_of(d);
-      return kind.type == first.type && kind.speed == first.speed && kind.slowdown >= first.slowdown &&
-             kind.host_slowdown >= first.host_slowdown;
-    });
+  Confirmed(const Problem& problem, const PrunedCounts& pruned, Budget& budget, const SearchContext& context)
+      : problem_(problem), budget_(budget), context_(context), planner_(problem) {
+    found_.pruned = pruned;
   }
 
-  Findings run() && {
-    // The least bound first; closer bounds put a family back among the others.
-    for (std::size_t f = 0; f < ranking_.families.size(); ++f) queue_.push({ranking_.families[f].variants.front().seconds, false, f});
-    for (; !queue_.empty();) {
-      const Queued next = queue_.top();
-      queue_.pop();
-      Family& family = ranking_.families[next.family];
-      if (is_behind(family.variants.front())) found_.aside.behind += family.variants.size();
-      else if (!budget_.take()) found_.aside.unreached += family.variants.size();
-      else if (!next.is_close) requeue(next.family);
-      else evaluate(family);
-    }
-    confirm();
-    refine_best();
-    confirm_data_parallel();
-    if (found_.simulated.empty() && ranking_.smallest) note_smallest();
-    return std::move(found_);
-  }
-
- private:
-  struct Queued {
-    double seconds = 0;  // at least
-    bool is_close = false;
-    std::size_t family = 0;
-    auto operator<=>(const Queued&) const = default;
-  };
-
-  void requeue(std::size_t number) {
-    Family& family = ranking_.families[number];
-    std::vector<RankedVariant> fitting;
-    for (const RankedVariant& v : family.variants) {
-      const PlanBound bound = bounds_.closer_bound(with(family.config, v.variant));
-      if (bound.bytes <= ranking_.room) fitting.push_back({v.variant, bound.seconds});
-      else ++found_.aside.too_big;
-    }
-    family.variants = std::move(fitting);
-    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
-    if (!family.variants.empty()) queue_.push({family.variants.front().seconds, true, number});
-  }
-
-  [[nodiscard]] bool is_behind(const RankedVariant& v) const { return bounds_hold_ && kLeastGain * best_ <= v.seconds; }
-
-  // Estimates the variants of a family. One that seems to be the best is simulated at once: the better the best, the more is behind it.
-  void evaluate(const Family& family) {
-    if (context_.progress)
-      context_.progress(fmt::format("megatron: {} of {} kinds of plans left", queue_.size(), ranking_.families.size()));
-    const Attempt<pcg::Plan> plan = megatron_plan(planner_, family.config);
-    if (!plan) {
-      found_.aside.refused += family.variants.size();
-      return;
-    }
-    if (family.config.balanced_stages && has_equal_stages(*plan)) {
-      found_.aside.twins += family.variants.size();
-      return;
-    }
-    bool twin = false;
-    for (const Candidate& c : estimated(family, *plan)) {
-      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
-      else if (fits(*plan, c.config)) {
-        waiting_.push_back(c);
-        waiting_.back().twin = std::exchange(twin, true);
-        if (!waiting_.back().twin && c.estimate < kClearlyBetter * best_) simulate(c.config);
-        if (!found_.simulated.empty() && last_simulated_ == c.config) waiting_.pop_back();
-      }
-    }
-  }
-
-  // The best estimate first.
-  std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan) {
-    Estimator estimator(plan, problem_.oracle);
-    std::vector<Candidate> candidates;
-    for (const RankedVariant& v : family.variants) {
-      if (is_behind(v)) {
-        ++found_.aside.behind;
-        continue;
-      }
-      candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
-    }
-    std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
-    return candidates;
-  }
-
+  [[nodiscard]] Findings& found() { return found_; }
+  [[nodiscard]] double best() const { return best_; }  // seconds of what was simulated
+  [[nodiscard]] bool was_last(const GridConfig& config) const { return !found_.simulated.empty() && last_simulated_ == config; }
+  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config) { return megatron_plan(planner_, config); }
+  // Counts and notes what does not.
   bool fits(pcg::Plan plan, const GridConfig& config) {
     plan.recompute = config.recompute;
     plan.zero = config.zero;
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     if (memory.fits()) return true;
-    ++found_.aside.too_big;
+    ++found_.pruned.too_big;
     note_miss(config, memory);
     return false;
   }
@@ -207,80 +116,195 @@ class Searching {
 
   // Returns: the seconds of an iteration.
   double simulate(const GridConfig& config) {
-    Attempt<pcg::Plan> plan = megatron_plan(planner_, config);
-    BASE_CHECK(plan, "the plan was built before");
+    Attempt<pcg::Plan> made = plan(config);
+    BASE_CHECK(made, "the plan was built before");
     ++found_.built;
     budget_.count(1);
-    if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
-    sim::SimulationResult simulation = problem_.oracle.plan(*plan);
+    if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", made->summary));
+    sim::SimulationResult simulation = problem_.oracle.plan(*made);
     const double seconds = simulation.iteration_time.value();
     best_ = std::min(best_, seconds);
-    found_.simulated.push_back({config, std::move(plan).value(), std::move(simulation)});
+    found_.simulated.push_back({config, std::move(made).value(), std::move(simulation)});
     last_simulated_ = config;
     return seconds;
   }
 
-  // One of each family first, so that those that hardly differ do not take the places of all others.
-  void confirm() {
-    std::ranges::stable_sort(
-        waiting_, [](const Candidate& a, const Candidate& b) { return std::tie(a.twin, a.estimate) < std::tie(b.twin, b.estimate); });
-    for (const Candidate& c : waiting_) {
-      if (c.estimate >= kEstimateMargin * best_) ++found_.aside.behind;
-      else if (found_.simulated.size() >= simulate_best_) ++found_.aside.unsimulated;
-      else if (budget_.is_spent()) ++found_.aside.unreached;
-      else simulate(c.config);
-    }
-  }
-
-  // What the grid leaves out is chosen for its best plan alone.
-  void refine_best() {
-    if (found_.simulated.empty()) return;
-    GridConfig config = std::ranges::min_element(found_.simulated, {}, &Simulated::time)->config;
-    double best = best_;
-    const RefinementScope scope{problem_.training.framework, problem_.training.precision,
-                                static_cast<int>(problem_.cluster.domain_devices(0).size())};
-    found_.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
-      if (budget_.is_spent()) return std::nullopt;
-      const Attempt<pcg::Plan> plan = megatron_plan(planner_, c);
-      if (!plan || !problem_.oracle.memory(*plan).fits()) return std::nullopt;
-      ++found_.refined;
-      return simulate(c);
-    });
-  }
-
-  // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
-  // estimates may err, and the search is to be no worse than what it generalises.
-  void confirm_data_parallel() {
-    GridConfig plain;
-    plain.data = problem_.cluster.device_count();
-    const Attempt<pcg::Plan> plan = megatron_plan(planner_, plain);
-    if (!plan || budget_.time_is_up()) return;
-    const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
-    if (std::ranges::none_of(found_.simulated, is_it) && problem_.oracle.memory(*plan).fits()) {
-      simulate(plain);
-      found_.data_parallel_besides = true;
-    }
-  }
-
-  void note_smallest() {
-    if (const Attempt<pcg::Plan> plan = megatron_plan(planner_, *ranking_.smallest))
-      note_miss(*ranking_.smallest, problem_.oracle.memory(*plan));
-  }
-
+ private:
   const Problem& problem_;
-  GridPlanner planner_;
-  PlanBounds& bounds_;
-  Ranking ranking_;
-  std::size_t simulate_best_;
   Budget& budget_;
   const SearchContext& context_;
-  bool bounds_hold_ = true;
-  double best_ = std::numeric_limits<double>::infinity();  // seconds of what was simulated
-  std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
-  std::vector<Candidate> waiting_;
+  GridPlanner planner_;
+  double best_ = std::numeric_limits<double>::infinity();
   GridConfig last_simulated_;
   Findings found_;
 };
+
+// Sketches are of the first devices: where others are of another type, or quicker, they bound nothing.
+bool bounds_hold(const topology::Cluster& cluster) {
+  const topology::DeviceKind first = topology::kind_of(cluster.devices()[0]);
+  return std::ranges::all_of(cluster.devices(), [&](const topology::Device& d) {
+    const topology::DeviceKind kind = topology::kind_of(d);
+    return kind.type == first.type && kind.speed == first.speed && kind.slowdown >= first.slowdown &&
+           kind.host_slowdown >= first.host_slowdown;
+  });
+}
+
+// Families of plans, the least bound first, until all that are left cannot be better than the best.
+class Proposals {
+ public:
+  Proposals(const Problem& problem, PlanBounds& bounds, Ranking& ranking, Confirmed& confirmed, const SearchContext& context)
+      : problem_(problem),
+        bounds_(bounds),
+        ranking_(ranking),
+        confirmed_(confirmed),
+        context_(context),
+        bounds_hold_(bounds_hold(problem.cluster)) {}
+
+  // Returns: plans that fit and are not simulated yet.
+  std::vector<Candidate> run(Budget& budget) {
+    // Closer bounds put a family back among the others.
+    for (std::size_t f = 0; f < ranking_.families.size(); ++f) queue_.push({ranking_.families[f].variants.front().seconds, false, f});
+    while (!queue_.empty()) {
+      const Queued next = queue_.top();
+      queue_.pop();
+      Family& family = ranking_.families[next.family];
+      if (is_dominated(family.variants.front())) pruned().dominated += family.variants.size();
+      else if (!budget.take()) pruned().unreached += family.variants.size();
+      else if (!next.is_close) requeue(next.family);
+      else evaluate(family);
+    }
+    return std::move(waiting_);
+  }
+
+ private:
+  struct Queued {
+    double seconds = 0;  // at least
+    bool is_close = false;
+    std::size_t family = 0;
+    auto operator<=>(const Queued&) const = default;
+  };
+  [[nodiscard]] PrunedCounts& pruned() { return confirmed_.found().pruned; }
+  [[nodiscard]] bool is_dominated(const RankedVariant& v) const { return bounds_hold_ && kLeastGain * confirmed_.best() <= v.seconds; }
+
+  void requeue(std::size_t number) {
+    Family& family = ranking_.families[number];
+    std::vector<RankedVariant> fitting;
+    for (const RankedVariant& v : family.variants) {
+      const PlanBound bound = bounds_.closer_bound(with(family.config, v.variant));
+      if (bound.bytes <= ranking_.room) fitting.push_back({v.variant, bound.seconds});
+      else ++pruned().too_big;
+    }
+    family.variants = std::move(fitting);
+    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
+    if (!family.variants.empty()) queue_.push({family.variants.front().seconds, true, number});
+  }
+
+  // Estimates the variants of a family. One that seems to be the best is simulated at once: the better the best, the more it dominates.
+  void evaluate(const Family& family) {
+    if (context_.progress)
+      context_.progress(fmt::format("megatron: {} of {} kinds of plans left", queue_.size(), ranking_.families.size()));
+    const Attempt<pcg::Plan> plan = confirmed_.plan(family.config);
+    if (!plan) {
+      pruned().refused += family.variants.size();
+      return;
+    }
+    if (family.config.balanced_stages && has_equal_stages(*plan)) {
+      pruned().duplicates += family.variants.size();
+      return;
+    }
+    bool is_variant = false;
+    for (Candidate& c : estimated(family, *plan)) {
+      if (c.estimate >= kEstimateMargin * confirmed_.best()) {
+        ++pruned().dominated;
+      } else if (confirmed_.fits(*plan, c.config)) {
+        c.is_variant = std::exchange(is_variant, true);
+        if (!c.is_variant && c.estimate < kClearlyBetter * confirmed_.best()) confirmed_.simulate(c.config);
+        if (!confirmed_.was_last(c.config)) waiting_.push_back(std::move(c));
+      }
+    }
+  }
+
+  // The best estimate first.
+  std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan) {
+    Estimator estimator(plan, problem_.oracle);
+    std::vector<Candidate> candidates;
+    for (const RankedVariant& v : family.variants) {
+      if (is_dominated(v)) {
+        ++pruned().dominated;
+        continue;
+      }
+      candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
+    return candidates;
+  }
+
+  const Problem& problem_;
+  PlanBounds& bounds_;
+  Ranking& ranking_;
+  Confirmed& confirmed_;
+  const SearchContext& context_;
+  bool bounds_hold_;
+  std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+  std::vector<Candidate> waiting_;
+};
+
+// One of each family first, so that plans that hardly differ do not crowd out all others.
+void simulate_best(std::vector<Candidate> waiting, std::size_t most, Confirmed& confirmed, Budget& budget) {
+  std::ranges::stable_sort(waiting, [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.is_variant, a.estimate) < std::tie(b.is_variant, b.estimate);
+  });
+  PrunedCounts& pruned = confirmed.found().pruned;
+  for (const Candidate& c : waiting) {
+    if (c.estimate >= kEstimateMargin * confirmed.best()) ++pruned.dominated;
+    else if (confirmed.found().simulated.size() >= most) ++pruned.unsimulated;
+    else if (budget.is_spent()) ++pruned.unreached;
+    else confirmed.simulate(c.config);
+  }
+}
+
+// Choices that the grid leaves out are made for its best plan alone.
+void refine_best(const Problem& problem, Confirmed& confirmed, Budget& budget) {
+  Findings& found = confirmed.found();
+  if (found.simulated.empty()) return;
+  GridConfig config = std::ranges::min_element(found.simulated, {}, &Simulated::time)->config;
+  double best = confirmed.best();
+  const RefinementScope scope{problem.training.framework, problem.training.precision,
+                              static_cast<int>(problem.cluster.domain_devices(0).size())};
+  found.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
+    if (budget.is_spent()) return std::nullopt;
+    const Attempt<pcg::Plan> plan = confirmed.plan(c);
+    if (!plan || !problem.oracle.memory(*plan).fits()) return std::nullopt;
+    ++found.refined;
+    return confirmed.simulate(c);
+  });
+}
+
+// Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
+// estimates may err, and the search is to be no worse than what it generalises.
+void confirm_data_parallel(const Problem& problem, Confirmed& confirmed, const Budget& budget) {
+  GridConfig plain;
+  plain.data = problem.cluster.device_count();
+  const Attempt<pcg::Plan> plan = confirmed.plan(plain);
+  if (!plan || budget.time_is_up()) return;
+  const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
+  if (std::ranges::any_of(confirmed.found().simulated, is_it) || !problem.oracle.memory(*plan).fits()) return;
+  confirmed.simulate(plain);
+  confirmed.found().has_data_parallel = true;
+}
+
+Findings search_grid(const Problem& problem, PlanBounds& bounds, Ranking ranking, int most_simulated, Budget& budget,
+                     const SearchContext& context) {
+  Confirmed confirmed(problem, ranking.pruned, budget, context);
+  simulate_best(Proposals(problem, bounds, ranking, confirmed, context).run(budget), static_cast<std::size_t>(most_simulated), confirmed,
+                budget);
+  refine_best(problem, confirmed, budget);
+  confirm_data_parallel(problem, confirmed, budget);
+  if (confirmed.found().simulated.empty() && ranking.smallest)
+    if (const Attempt<pcg::Plan> plan = confirmed.plan(*ranking.smallest))
+      confirmed.note_miss(*ranking.smallest, problem.oracle.memory(*plan));
+  return std::move(confirmed.found());
+}
 
 std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simulated>& simulated, std::vector<LostCandidate> no_fit) {
   std::vector<const Simulated*> slower;
@@ -305,27 +329,27 @@ Termination termination_of(const Findings& found, const std::optional<Refusal>& 
   if (found.simulated.empty())
     return ended_by ? Termination::nothing_found(*ended_by) : Termination::infeasible(binding_of(found, refusal));
   if (ended_by) return Termination::feasible(*ended_by);
-  return found.aside.behind + found.aside.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
+  return found.pruned.dominated + found.pruned.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
 }
 
-// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are behind the best, 4 were simulated".
+// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are slower than the best, 4 were simulated".
 std::string statistics(std::size_t plans, const Findings& found, std::optional<Limit> ended_by) {
   std::vector<std::string> parts;
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
   };
-  add(found.aside.refused, "cannot be built");
-  add(found.aside.too_big, "do not fit into memory");
-  add(found.aside.twins, "are others once more");
-  add(found.aside.behind, "are behind the best by their bounds or estimates");
-  add(found.simulated.size() - found.refined - (found.data_parallel_besides ? 1 : 0), "were simulated");
-  add(found.aside.unsimulated, "were not, because simulate_best were");
-  add(found.aside.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
-  if (found.data_parallel_besides) parts.emplace_back("plain data parallelism was simulated besides");
+  add(found.pruned.refused, "cannot be built");
+  add(found.pruned.too_big, "do not fit into memory");
+  add(found.pruned.duplicates, "are others once more");
+  add(found.pruned.dominated, "are slower than the best by their bounds or estimates");
+  add(found.simulated.size() - found.refined - (found.has_data_parallel ? 1 : 0), "were simulated");
+  add(found.pruned.unsimulated, "were not, because simulate_best were");
+  add(found.pruned.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
+  if (found.has_data_parallel) parts.emplace_back("plain data parallelism was simulated as well");
   return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
 }
 
-// What was chosen for the best plan of the grid alone, and what nothing chose.
+// Choices for the best plan of the grid alone, and choices that nothing tried.
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
       "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
@@ -352,10 +376,10 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   budget.add_part(for_ranking.counted(), {});
   const std::size_t plans = ranking.plans;
   const std::optional<Refusal> refusal = ranking.refusal;
-  Findings found = Searching(problem, bounds, std::move(ranking), config.simulate_best, budget, context).run();
+  Findings found = search_grid(problem, bounds, std::move(ranking), config.simulate_best, budget, context);
 
   std::optional<Limit> ended_by;
-  if (found.aside.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::time));
+  if (found.pruned.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::time));
   SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
   result.notes.push_back(statistics(plans, found, ended_by));
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
@@ -385,7 +409,7 @@ Planner megatron_search_planner() {
           .searches = true,
           .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
                                  {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                                   "so many of the best plans of the grid are simulated whole, plain data parallelism besides"}},
+                                   "so many of the best plans of the grid are simulated whole, and plain data parallelism"}},
                                  "the time that the search may take; bounds of all plans take half of it at most"),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);

@@ -5,14 +5,14 @@
 #include <numeric>
 #include <span>
 
-#include "search/grid/balance.hpp"
+#include "search/grid/stages.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace search {
 namespace {
 
-// Buckets of gradients do not end where layers do, so that what is exposed behind the last pass grows by a little more or less from layer
+// Buckets of gradients do not end where layers do, so that what is exposed after the last pass grows by a little more or less from layer
 // to layer: on the grids of tests/search/plan_bound_test.cpp, which holds this, iterations on one stage came out at most 1.05 times too
 // long.
 constexpr double kUnevenTails = 1.05;
@@ -104,16 +104,16 @@ std::vector<PlanBounds::Rank> PlanBounds::ranks_of(const GridConfig& c, const Pa
   std::vector<Rank> ranks(static_cast<std::size_t>(c.pipeline));
   for (std::size_t s = 0; s < split.size(); ++s) ranks[s % ranks.size()].layers += split[s];
   for (Rank& r : ranks) r.share = r.layers * pass.times.seconds.layer / all;
-  const double embedding = (pass.times.seconds.rest - pass.behind) / all;
+  const double embedding = (pass.times.seconds.rest - pass.tail) / all;
   ranks.front().share += embedding;
-  ranks.back().share += pass.behind / all;
+  ranks.back().share += pass.tail / all;
   for (std::size_t r = 1; r < ranks.size(); ++r)
     ranks[r].before = ranks[r - 1].before + split[r - 1] * pass.times.seconds.layer / all + (r == 1 ? embedding : 0);
   return ranks;
 }
 
 double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) const {
-  // What is kept grows while the pipeline fills, which a few rounds of micro-batches do.
+  // Kept outputs grow while the pipeline fills, which a few rounds of micro-batches do.
   constexpr std::int64_t kFillingRounds = 4;
   const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kFillingRounds * c.pipeline);
   int kept = 0, most = 0;
@@ -162,8 +162,8 @@ double PlanBounds::seconds(const GridConfig& c, const LayerSketch& s, const Pass
   // Experts' gradients, which fewer share, are left out.
   const double dense = 1 - expert_part(s);
   const double reduced = all_reduce(c, dense * s.gradients.of(layers()) / c.pipeline);
-  if (c.zero < 2) return passes + std::max(0.0, reduced - slowest);  // beside the passes of the last micro-batch
-  // An all-reduce is a reduce-scatter and an all-gather. Stage 2 scatters after each micro-batch, stage 3 gathers weights twice besides.
+  if (c.zero < 2) return passes + std::max(0.0, reduced - slowest);  // overlapped with the passes of the last micro-batch
+  // An all-reduce is a reduce-scatter and an all-gather. Stage 2 scatters after each micro-batch, and stage 3 gathers weights twice.
   const double gathered = c.zero < 3 ? 0 : all_reduce(c, dense * s.weights.of(layers()) / c.pipeline);
   return std::max(passes, m * (reduced / 2 + gathered));
 }

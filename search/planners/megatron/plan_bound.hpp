@@ -1,13 +1,91 @@
 #pragma once
-// What a plan of the grid takes at least, before it is built: from sketches of its layers.
+// Time and memory of the layers of a model, cut in one way, before it is known how many stages share them out: from the model
+// with one and with two of its repeated layers, on as few devices as the cut needs.
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
 
-#include "search/planners/megatron/layer_sketch.hpp"
+#include "search/grid/grid.hpp"
+#include "search/grid/repeated_layers.hpp"
+#include "search/problem/problem.hpp"
 
 namespace search {
+
+// A quantity of each repeated layer, and of all the rest of the model.
+struct PerLayer {
+  double layer = 0, rest = 0;
+  [[nodiscard]] double of(double layers) const { return layers * layer + rest; }
+};
+
+// Costs of one device of those that share a layer, under one kind of recomputation and ZeRO.
+struct PassTimes {
+  PerLayer first;    // seconds of the first micro-batch's forward and backward pass alone
+  PerLayer seconds;  // of a later one's, which adds its gradients to those before
+  PerLayer tail;     // seconds of an iteration outside its passes: gradients that are still on their way, update, weights
+};
+
+// Costs of the same device under one kind of recomputation, without ZeRO.
+struct PassSketch {
+  PassTimes times;
+  double tail = 0;           // seconds of the part of the rest that comes after the first layer: the head and the loss
+  PerLayer kept_bytes;       // from the forward to the backward pass of a micro-batch
+  double working_bytes = 0;  // in addition, while a backward pass runs
+  // Seconds of the kernels alone, by which stages are balanced: the first layer with the blocks before it, one between, the last with
+  // the blocks after it.
+  double first_kernels = 0, layer_kernels = 0, last_kernels = 0;
+};
+
+struct LayerSketch {
+  PerLayer weights, gradients, optimizer;  // bytes of a device that shares them with no other
+  PerLayer expert_weights;                 // the part of `weights` that only ranks of other experts' replicas share
+  std::map<pcg::Recompute, PassSketch> passes;
+};
+
+using VariantTimes = std::map<std::pair<pcg::Recompute, int>, PassTimes>;  // by recomputation and ZeRO stage
+
+// Makes sketches for one problem.
+class LayerSketcher {
+ public:
+  // The objects of the problem outlive this one.
+  LayerSketcher(const Problem& problem, std::span<const pcg::Recompute> recomputations);
+
+  [[nodiscard]] const RepeatedLayers& layers() const { return run_; }
+  // The sketch of the cut that tensor, context, expert, sequence parallelism and micro-batch of `config` make, on `data` replicas; other
+  // values of `config` are not read.
+  // Refuses when the model cannot be cut so.
+  // Requires: experts find their ranks among `data` x context.
+  // Throws: base::InputError when a device does not support the precision.
+  // Cost: O(nodes of two layers and of the rest x points).
+  [[nodiscard]] Attempt<LayerSketch> sketch(const GridConfig& config, int data) const;
+  // The times of the same under every ZeRO stage.
+  [[nodiscard]] Attempt<VariantTimes> times(const GridConfig& config, int data) const;
+
+ private:
+  // The cut of a model with some of its layers, and the question that it answers.
+  struct Cut {
+    Problem problem;
+    pcg::Plan plan;
+  };
+  [[nodiscard]] Attempt<Cut> cut(const pcg::Graph& model, const GridConfig& config, int data) const;
+  // Measures of one layer and of two layers; twice the same where none repeats.
+  template <class Measured>
+  Attempt<std::pair<Measured, Measured>> measure(const GridConfig& config, int data,
+                                                 const std::function<Measured(const Cut&)>& measured) const;
+  // Layers in the model that measured the first of the two.
+  [[nodiscard]] double layers_of_one() const { return run_.count > 1 ? 1 : 0; }
+
+  const Problem& problem_;
+  std::vector<pcg::Recompute> recomputations_;
+  RepeatedLayers run_;
+  pcg::Graph one_, two_;  // with one and two of the repeated layers; equal where none repeats
+};
+
+// The least that a plan of the grid takes, before it is built: from sketches of its layers.
 
 struct PlanBound {
   double seconds = 0;  // of an iteration
@@ -19,7 +97,7 @@ struct PlanBound {
 // against estimates and against what plans need.
 class PlanBounds {
  public:
-  // What the problem refers to outlives the object.
+  // The objects of the problem outlive this one.
   PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations);
 
   // Why no plan of this cut can be built; nullptr: it can be, as far as its sketch shows.
@@ -28,16 +106,16 @@ class PlanBounds {
   // Cost: one sketch for each cut.
   [[nodiscard]] PlanBound bound(const GridConfig& config);
   // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
-  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for
-  // each cut and number of replicas.
+  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update.
+  // Cost: one sketch for each cut and number of replicas.
   [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
 
  private:
   using Cut = std::tuple<int, int, int, bool, std::int64_t>;
   static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
   const Attempt<LayerSketch>& sketch(const GridConfig& c);
-  // A rank of the pipeline: its share of all that a micro-batch's passes take, and what of them lies before its first and behind its last
-  // kernels of an iteration: the first chunks of the ranks before it. Of the layers it has so many.
+  // A rank of the pipeline: its share of a micro-batch's passes, and the part of them before its first and after its last
+  // kernels of an iteration: the first chunks of the ranks before it. `layers`: how many it has.
   struct Rank {
     double share = 0, before = 0, layers = 0;
   };
@@ -47,9 +125,9 @@ class PlanBounds {
   [[nodiscard]] std::vector<Rank> ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const;
   // The seconds of all passes on a rank.
   [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
-  // Those, until they begin and after they end, and `tail` of each of its layers behind them, of the rank that needs longest.
+  // The passes, the time before they begin and after they end, and then the tail of each layer: of the rank that needs longest.
   [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks, double tail = 0) const;
-  // Those, and what replicas tell each other.
+  // The same, and the collectives among replicas.
   [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
   [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
@@ -59,9 +137,9 @@ class PlanBounds {
   // Whether the layers that stages share out are those that repeat.
   [[nodiscard]] bool layers_are_all() const;
   [[nodiscard]] double bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const;
-  // Of the weights, what is of experts that ranks share out.
+  // The part of the weights that belongs to experts, which ranks share out.
   [[nodiscard]] double expert_part(const LayerSketch& s) const;
-  // Of gradients or weights among the replicas of a stage.
+  // Seconds of a collective of gradients or weights among the replicas of a stage.
   [[nodiscard]] double all_reduce(const GridConfig& c, double bytes);
   [[nodiscard]] double layers() const { return static_cast<double>(sketcher_.layers().count > 1 ? sketcher_.layers().count : 0); }
 
@@ -69,7 +147,7 @@ class PlanBounds {
   LayerSketcher sketcher_;
   bool devices_are_alike_;  // else the slower ones get fewer layers, and it is not known here how many
   std::map<Cut, Attempt<LayerSketch>> sketches_;
-  std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // on so many replicas
+  std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // by replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
   std::map<std::tuple<int, double, double, double>, std::vector<int>> splits_;  // by stages, and kernels of layers; equal ones: by stages
   std::map<std::tuple<int, int, double>, double> reduced_;                      // seconds by these and bytes

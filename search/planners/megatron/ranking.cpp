@@ -9,17 +9,16 @@
 #include <tuple>
 
 #include "search/grid/grid_plan.hpp"
-#include "search/planners/megatron/grid_points.hpp"
 
 namespace search {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A line of micro-batches ends where a larger one gains less than a tenth and is so many times behind the best: products grow more
+// A line of micro-batches ends where a larger one gains less than a tenth and takes this many times the best: products grow more
 // efficient with their size ever more slowly, and fewer micro-batches fill a pipeline worse.
-constexpr double kLeastGainOfMore = 0.9, kFarBehind = 1.5;
+constexpr double kLeastGainOfMore = 0.9, kFarSlower = 1.5;
 
-// What the device that has most has for tensors.
+// Memory for tensors of the device that has most.
 double most_room(const Problem& problem) {
   double room = 0;
   for (std::size_t d = 0; d < problem.cluster.devices().size(); ++d) {
@@ -52,7 +51,7 @@ class Ranker {
       if (before == nullptr || !in_one_line(*before, cut.front())) begin_line(cut.front());
       before = &cut.front();
       if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid sketched", first, points.size()));
-      if (!budget.take()) set_aside(cut, ranking_.aside.unreached);
+      if (!budget.take()) prune(cut, ranking_.pruned.unreached);
       else add_cut(cut);
     }
     // Stable: among equals the order of the grid decides, so that the answer does not depend on the library.
@@ -62,8 +61,8 @@ class Ranker {
 
  private:
   struct Line {
-    double best = kNever;              // seconds of the micro-batch before
-    std::size_t SetAside::*over = {};  // larger micro-batches are set aside, for this reason
+    double best = kNever;                  // seconds of the micro-batch before
+    std::size_t PrunedCounts::*over = {};  // larger micro-batches are pruned, for this reason
   };
 
   static bool is_one_cut(const GridConfig& a, const GridConfig& b) { return in_one_line(a, b) && a.micro_batch == b.micro_batch; }
@@ -71,36 +70,36 @@ class Ranker {
   [[nodiscard]] std::size_t plans_of(const GridConfig& c) const {
     return recomputations_.size() * static_cast<std::size_t>(zero_stages(c));
   }
-  void set_aside(std::span<const GridConfig> points, std::size_t& why) const {
+  void prune(std::span<const GridConfig> points, std::size_t& why) const {
     for (const GridConfig& c : points) why += plans_of(c);
   }
 
-  // More ranks to a group make a line no quicker that is far behind already: what they compute together stays, what they tell each other
+  // More ranks to a group make a line no quicker that is far slower already: their work together stays, and their communication
   // grows.
   void begin_line(const GridConfig& c) {
     line_ = {};
-    const auto is_far_behind = [&](int tensor, int context) {
+    const auto is_far_slower = [&](int tensor, int context) {
       const auto smaller = lines_.find({tensor, context, c.expert, c.sequence_parallel});
-      return smaller != lines_.end() && smaller->second != kNever && smaller->second > kFarBehind * best_;
+      return smaller != lines_.end() && smaller->second != kNever && smaller->second > kFarSlower * best_;
     };
     for (int factor = 2; factor <= std::max(c.tensor, c.context); ++factor)
-      if ((c.tensor % factor == 0 && is_far_behind(c.tensor / factor, c.context)) ||
-          (c.context % factor == 0 && is_far_behind(c.tensor, c.context / factor)))
-        line_.over = &SetAside::behind;
+      if ((c.tensor % factor == 0 && is_far_slower(c.tensor / factor, c.context)) ||
+          (c.context % factor == 0 && is_far_slower(c.tensor, c.context / factor)))
+        line_.over = &PrunedCounts::dominated;
   }
 
   void add_cut(std::span<const GridConfig> points) {
-    if (line_.over != nullptr) return set_aside(points, ranking_.aside.*line_.over);
+    if (line_.over != nullptr) return prune(points, ranking_.pruned.*line_.over);
     if (const Refusal* refused = bounds_.refusal(points.front())) {
       ranking_.refusal = *refused;
-      return set_aside(points, ranking_.aside.refused);
+      return prune(points, ranking_.pruned.refused);
     }
     double best = kNever;
     for (const GridConfig& c : points) best = std::min(best, add_point(c));
     best_ = std::min(best_, best);
-    // What a micro-batch needs of memory only grows with it.
-    if (best == kNever) line_.over = &SetAside::too_big;
-    else if (best > kLeastGainOfMore * line_.best && best > kFarBehind * best_) line_.over = &SetAside::behind;
+    // The memory that a micro-batch needs only grows with it.
+    if (best == kNever) line_.over = &PrunedCounts::too_big;
+    else if (best > kLeastGainOfMore * line_.best && best > kFarSlower * best_) line_.over = &PrunedCounts::dominated;
     line_.best = best;
     const GridConfig& c = points.front();
     double& of_line = lines_.try_emplace({c.tensor, c.context, c.expert, c.sequence_parallel}, kNever).first->second;
@@ -141,7 +140,7 @@ class Ranker {
   }
 
   void too_big(const GridConfig& c, double bytes) {
-    ++ranking_.aside.too_big;
+    ++ranking_.pruned.too_big;
     if (bytes >= least_too_big_) return;
     least_too_big_ = bytes;
     ranking_.smallest = c;

@@ -1,4 +1,4 @@
-#include "search/planners/megatron/refinements.hpp"
+#include "search/planners/megatron/ranking.hpp"
 
 #include <initializer_list>
 #include <utility>
@@ -47,7 +47,7 @@ Refinement schedules_of(const GridConfig& config) {
   return choice(config, "schedule", {ScheduleKind::zero_bubble, ScheduleKind::dual_pipe}, &GridConfig::schedule);
 }
 
-// The libraries move what tokens need in two steps alike: one of them stands for both.
+// The libraries move tokens in two equal steps: one of them represents both.
 Refinement dispatches_of(const GridConfig& config) {
   return config.expert == 1 ? Refinement{"dispatch", {}} : choice(config, "dispatch", {pcg::Dispatch::forwarded}, &GridConfig::dispatch);
 }
@@ -125,7 +125,7 @@ std::vector<std::string> refine(GridConfig& config, double& best, const Refineme
   std::vector<std::string> changed;
   const std::size_t choices = refinements_of(config, scope).size();
   for (std::size_t i = 0; i < choices; ++i) {
-    // Asked anew, so that a choice stands on those before it.
+    // Asked again, so that a choice is based on those before it.
     const Refinement r = refinements_of(config, scope)[i];
     for (const GridConfig& value : r.values) {
       const std::optional<double> s = seconds(value);

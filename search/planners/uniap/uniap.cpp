@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/planners/galvatron/galvatron.hpp"
-
 namespace search {
 namespace {
 
@@ -33,7 +31,7 @@ class UniapSearch {
     confirm();
     if (open_ > 0) search_.budget().end(Limit::time);
     SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were looked at, {} of them solved, each exactly",
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly",
                                   layers_, candidates_.size(), solved_));
     if (open_ > 0) r.notes.push_back(fmt::format("the search ended before {} pair{} solved", open_, open_ == 1 ? " was" : "s were"));
     return r;
@@ -83,10 +81,10 @@ class UniapSearch {
       if (simulated >= config_.simulated || (!search_.budget().take() && simulated > 0)) break;
       if (search_.confirm(*c, cheapest)) ++simulated;
     }
-    if (simulated == 0 && !has_even_) search_.confirm_leanest(candidates_, cheapest);
+    if (simulated == 0 && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
   }
 
-  // Of all pairs, that no answer takes less than.
+  // Seconds that no answer to any pair takes less than.
   [[nodiscard]] double least_possible() const {
     double least = best_;
     for (const ChainCandidate& c : candidates_) least = std::min(least, c.at_least);

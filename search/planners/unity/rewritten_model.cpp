@@ -1,4 +1,4 @@
-#include "search/planners/unity/rewritten_model.hpp"
+#include "search/planners/unity/variants.hpp"
 
 #include <fmt/core.h>
 
@@ -15,7 +15,7 @@ std::optional<rules::Matcher> matcher_on(const pcg::Graph& graph, std::span<cons
   return rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
 }
 
-// Per node: the occurrences of rules that a cut behind it would part. The last operator of a segment stays, so that a cut behind an
+// Per node: the occurrences of rules that a cut after it would part. The last operator of a segment stays, so that a cut after an
 // operator that is taken apart is in the way, too.
 std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const rules::Rule> rules,
                                             const std::optional<rules::Matcher>& matcher) {
@@ -67,7 +67,7 @@ void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estim
     const std::optional<std::uint32_t> first = segments_[s].first;
     Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
                                  catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, budget);
-    looked_at_ += found.looked_at;
+    evaluated_ += found.evaluated;
     variants_[s] = std::move(found.variants);
   }
 }

@@ -1,4 +1,4 @@
-#include "search/planners/unity/segment_graph.hpp"
+#include "search/planners/unity/variants.hpp"
 
 #include <fmt/core.h>
 
@@ -20,7 +20,7 @@ class Names {
     to_ = stem(original.graph.nodes().back().name);
   }
 
-  // Of a node that was there before, and of one that a rule made.
+  // A node that was there before, and one that a rule made.
   [[nodiscard]] const std::string* known(const std::string& name) const {
     const auto at = known_.find(name);
     return at == known_.end() ? nullptr : &at->second;

@@ -11,19 +11,19 @@ struct UnityConfig {
   SearchLimits budget = base::Seconds(40);
   std::size_t most_strategies = 24;                             // of an operator, those that cost least by themselves
   int most_cut = 2;                                             // loops of an operator that are cut at once
-  std::size_t segment = 10;                                     // a segment has at least so many operators; 0: the graph is not split
-  bool side_by_side = true;                                     // independent branches may run beside each other
+  std::size_t segment = 10;                                     // the least operators of a segment; 0: the graph is not split
+  bool side_by_side = true;                                     // independent branches may run side by side
   bool remember = true;                                         // costs of equal sub-problems
   bool algebra = true;                                          // graphs are rewritten
   GivenRules rules = {};                                        // in place of those that ship
   bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
   bool grid = true;                                             // the best of Megatron's grid is among the candidates
   Cuts cuts = {};                                               // the dimensions along which operators are cut
-  bool pipelines = true;                                        // stages of micro-batches are looked at
+  bool pipelines = true;                                        // stages of micro-batches are searched
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // of these: or two_bw
-  double threshold = 1.05;     // a graph that costs more than so many times the best is not rewritten further
-  std::size_t graphs = 200;    // rewritten ones of a segment that are looked at
-  std::size_t steps = 100000;  // of each walk that is judged by a schedule
+  double threshold = 1.05;                                      // a graph that costs more than this times the best is not rewritten further
+  std::size_t graphs = 200;                                     // rewritten ones of a segment that are evaluated
+  std::size_t steps = 100000;                                   // of each walk that is judged by a schedule
 };
 
 [[nodiscard]] SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context);

@@ -1,20 +1,55 @@
 #pragma once
-// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
+// A segment as a graph of its own, which rules rewrite, and a graph made of segments again.
 
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "search/planners/unity/segment_graph.hpp"
+#include "pcg/graph/graph.hpp"
+#include "pcg/plan/plan.hpp"
 #include "search/problem/budget.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/solve/mapping/mapping.hpp"
+#include "search/solve/mapping/segments.hpp"
 
 namespace search {
 
-// A rule that was applied, and the seconds of the segment behind it: sums of estimates.
+struct SegmentGraph {
+  pcg::Graph graph;                       // with sources of its own, of the same names
+  std::optional<pcg::GraphNodeId> first;  // the input in place of the end of the segment before; of its name
+  std::vector<int> blocks;                // of the whole graph, by block of this one
+  std::vector<bool> is_shared;            // per node: a source that operators outside the segment read, too
+};
+
+[[nodiscard]] SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment);
+
+// Whether two segments compute the same with weights of their own, so that variants of one are variants of the other.
+[[nodiscard]] bool alike(const SegmentGraph& a, const SegmentGraph& b);
+
+// A segment, rewritten or not, in the place of a segment of the whole graph.
+struct Piece {
+  const pcg::Graph* graph = nullptr;       // the graph that is there now, of the example's names
+  std::optional<std::string> first;        // the example's input in place of the end of the segment before
+  const SegmentGraph* example = nullptr;   // the segment that was rewritten
+  const SegmentGraph* original = nullptr;  // the segment that was here, alike
+};
+
+// A node of a joined graph by the piece and the node of Piece::graph that it was.
+struct Joined {
+  pcg::Graph graph;
+  std::vector<std::vector<std::uint32_t>> node;  // [piece][node of its graph]; sources that pieces share are one node
+};
+
+// Returns: the pieces as one graph. Keeps the names of the whole graph's nodes where they are still there.
+[[nodiscard]] Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces);
+
+// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
+
+// A rule that was applied, and the seconds of the segment after it: sums of estimates.
 struct RuleApplied {
   std::string rule;
   double seconds = 0;
@@ -22,8 +57,8 @@ struct RuleApplied {
 
 struct Variant {
   pcg::Graph graph;                // with weights as they are stored
-  Segment segment;                 // its operators; `first` is the input that stands for it
-  std::vector<KindNumber> kinds;   // per node; of `first` that of the operator it stands for
+  Segment segment;                 // its operators; `first` is the input in its place
+  std::vector<KindNumber> kinds;   // per node; of `first` that of the operator whose place it takes
   std::vector<RuleApplied> rules;  // in order
   double seconds = 0;              // the sum of the estimates of its operators
   bool is_apart = false;           // what was joined for an operator is computed with in parts: it is kept whatever its seconds
@@ -31,17 +66,17 @@ struct Variant {
 };
 
 struct VariantsConfig {
-  double threshold = 1.05;   // graphs that cost more than so many times the best are not rewritten further
-  std::size_t graphs = 200;  // rewritten ones of a segment that are looked at, at most
+  double threshold = 1.05;   // graphs that cost more than this times the best are not rewritten further
+  std::size_t graphs = 200;  // rewritten ones of a segment that are evaluated, at most
   std::size_t kept = 6;      // variants of a segment that are mapped
 };
 
-// Seconds of an operator of a kind, in whatever way a graph is judged by.
+// Seconds of an operator of a kind, by any measure that judges graphs.
 using Estimate = std::function<double(KindNumber)>;
 
 struct Variants {
   std::vector<Variant> variants;  // the segment itself first, then rewritten ones, the quickest first
-  std::size_t looked_at = 0;      // rewritten graphs
+  std::size_t evaluated = 0;      // rewritten graphs
 };
 
 // Whether a rule computes with the parts of what is joined in its source.
@@ -50,14 +85,54 @@ struct Variants {
 // The one with the least seconds.
 [[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
 
-// Returns the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of the
-// tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules that
-// would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
+// Returns: the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of
+// the tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules
+// that would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
 // tensors taken apart that rules take apart: a concat bars cuts, which costs nothing until the graph is mapped. Two graphs count as one
 // where kinds of operators and edges are equal. `matcher`: of the rules, on any graph; null: there are none. Each rule that is applied is a
 // candidate of the budget.
 [[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
                                    OperatorCatalog& catalog, BranchShapes& shapes, std::span<const rules::Rule> rules,
                                    rules::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate, Budget& budget);
+
+// A model in segments, with what rules make of each: what sequential and joint optimisation choose from.
+
+class RewrittenModel {
+ public:
+  // `graph` is a micro-batch, which is the whole batch, in segments of at least `fewest` operators, cut where the fewest occurrences of
+  // rules are cut too. All outlive the object.
+  RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
+                 BranchShapes& shapes);
+
+  // Finds variants of every segment, of equal ones once. Called once, before the functions below.
+  void rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget);
+
+  [[nodiscard]] std::size_t segments() const { return segments_.size(); }
+  [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
+  [[nodiscard]] std::size_t evaluated() const { return evaluated_; }  // rewritten graphs
+  // The segment itself is the first of its variants.
+  [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
+  // The whole graph, with these variants of its segments.
+  [[nodiscard]] Joined with(const std::vector<std::size_t>& variant) const;
+  // Says in a plan of that graph what was done to the model, segment by segment, and in its summary how much. A plan of another graph, as
+  // data parallelism of the model that a search compared with, stays as it is.
+  void add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const;
+
+ private:
+  [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const;
+  [[nodiscard]] bool with_gradient(std::uint32_t node) const;
+
+  const pcg::Graph& graph_;
+  std::span<const rules::Rule> rules_;
+  std::optional<rules::Matcher> matcher_;  // where there are rules: they are compiled once
+  OperatorCatalog& catalog_;
+  BranchShapes& shapes_;
+  std::vector<KindNumber> kinds_;
+  std::vector<Segment> segments_;
+  std::deque<SegmentGraph> segment_graphs_;
+  std::vector<std::size_t> example_;                      // per segment: the first one like it
+  std::map<std::size_t, std::vector<Variant>> variants_;  // by example
+  std::size_t evaluated_ = 0;
+};
 
 }  // namespace search

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "pcg/work/work.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
@@ -56,21 +56,21 @@ ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, Operator
 
 int ChainCosts::layer_of(std::uint32_t node) const { return model_.split.of_block[static_cast<std::size_t>(graph_.nodes()[node].block)]; }
 
-// Operators of a kind that are cut alike are priced once.
-const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
-  const auto [at, is_new] = prices_.try_emplace(block);
+// Operators of a kind that are cut alike are costed once.
+const ChainCosts::BlockCosts& ChainCosts::block_costs(DeviceBlock block) {
+  const auto [at, is_new] = block_costs_.try_emplace(block);
   if (!is_new) return at->second;
-  BlockPrices& prices = at->second;
+  BlockCosts& own_costs = at->second;
   std::vector<std::optional<std::vector<Strategy>>> cuts;
   for (const LayerCut& cut : layer_cuts(block.size)) {
     cuts.push_back(operators_of_cut(graph_, model_.split, cut));
-    prices.can.push_back(cuts.back().has_value());
-    prices.costs.emplace_back(kinds_.size());
-    prices.layouts.emplace_back(kinds_.size());
+    own_costs.can.push_back(cuts.back().has_value());
+    own_costs.costs.emplace_back(kinds_.size());
+    own_costs.layouts.emplace_back(kinds_.size());
   }
   struct Known {
     std::vector<Strategy> strategies;
-    Ways ways;
+    StrategyTable table;
   };
   std::map<KindNumber, std::vector<Known>> known;
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
@@ -80,15 +80,15 @@ const ChainCosts::BlockPrices& ChainCosts::prices(DeviceBlock block) {
       if (cut) strategies.push_back(on_block((*cut)[n], block));
     std::vector<Known>& alike = known[kinds_[n]];
     auto same = std::ranges::find(alike, strategies, &Known::strategies);
-    if (same == alike.end()) same = alike.insert(same, {strategies, catalog_.priced(kinds_[n], strategies, block.size)});
-    std::size_t way = 0;
+    if (same == alike.end()) same = alike.insert(same, {strategies, catalog_.table_of(kinds_[n], strategies, block.size)});
+    std::size_t number = 0;
     for (std::size_t s = 0; s < cuts.size(); ++s) {
       if (!cuts[s]) continue;
-      prices.costs[s][n] = same->ways.costs[way];
-      prices.layouts[s][n] = same->ways.layouts[way++];
+      own_costs.costs[s][n] = same->table.costs[number];
+      own_costs.layouts[s][n] = same->table.layouts[number++];
     }
   }
-  return prices;
+  return own_costs;
 }
 
 // The order of the devices changes nothing.
@@ -121,11 +121,11 @@ const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices
   return at->second;
 }
 
-ChainCosts::Parts ChainCosts::parts_of(const BlockPrices& prices, std::size_t cut, int layer) {
+ChainCosts::Parts ChainCosts::parts_of(const BlockCosts& own_costs, std::size_t cut, int layer) {
   Parts p;
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
     if (kinds_[n] == kSource || layer_of(n) != layer) continue;
-    const StrategyCost& cost = prices.costs[cut][n];
+    const StrategyCost& cost = own_costs.costs[cut][n];
     p.forward += cost.forward;
     const pcg::GraphNode& node = graph_.nodes()[n];
     if (graph_.blocks()[static_cast<std::size_t>(node.block)].weighty) p.again += cost.forward;
@@ -134,14 +134,14 @@ ChainCosts::Parts ChainCosts::parts_of(const BlockPrices& prices, std::size_t cu
     p.synchronisation += cost.synchronisation;
     p.update += cost.update;
   }
-  p.moved = moved(layer, prices.layouts[cut], layer, prices.layouts[cut]);
+  p.moved = moved(layer, own_costs.layouts[cut], layer, own_costs.layouts[cut]);
   return p;
 }
 
 const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock block) {
   const auto [at, is_new] = parts_.try_emplace(block);
   if (!is_new) return at->second;
-  const BlockPrices& own = prices(block);
+  const BlockCosts& own = block_costs(block);
   for (std::size_t cut = 0; cut < own.can.size(); ++cut) {
     std::vector<Parts>& of_layers = at->second.emplace_back(static_cast<std::size_t>(model_.split.layers));
     for (int layer = 0; own.can[cut] && layer < model_.split.layers; ++layer)
@@ -150,15 +150,15 @@ const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock
   return at->second;
 }
 
-// Gradients are added up once, beside the backward pass of the last micro-batch, where the framework does so. An all-reduce of gradients is
-// half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are gathered once,
-// behind the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass beside the kernels of the layer
-// before; in the backward pass behind the scattering of that layer's gradients, which waits for its kernels, as both take the same stream
-// (sim/lowering).
+// Gradients are added up once, overlapped with the backward pass of the last micro-batch, where the framework does so. An all-reduce of
+// gradients is half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are
+// gathered once, after the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass overlapped with
+// the kernels of the layer before; in the backward pass after the scattering of that layer's gradients, which waits for its kernels, as
+// both take the same stream (sim/lowering).
 //
-// A stage is updated behind its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the others are updated beside it:
-// p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all, so
-// that u is shared out among as many.
+// A stage is updated after its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the updates of others overlap with
+// it: p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all,
+// so that u is shared out among as many.
 double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const ChainSetting& setting) const {
   if (strategy.is_recomputed && setting.selective) return kCannot;
   const double rounds = micro_batches_ + setting.stages - 1;
@@ -172,19 +172,19 @@ double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const 
 }
 
 // A stage holds a weight once, however many operators read it.
-double ChainCosts::state_bytes(const BlockPrices& prices, std::size_t cut, int layer, int zero, bool is_one_stage) const {
+double ChainCosts::state_bytes(const BlockCosts& own_costs, std::size_t cut, int layer, int zero, bool is_one_stage) const {
   double bytes = 0;
   // Micro-batches add up whole gradients.
   const std::size_t held = zero == 2 && micro_batches_ > 1 ? 1 : static_cast<std::size_t>(zero);
   for (std::uint32_t n = 0; n < kinds_.size(); ++n)
     if (kinds_[n] != kSource && layer_of(n) == layer && !(is_one_stage ? weights_are_known_[n] : weights_are_known_in_layer_[n]))
-      bytes += prices.costs[cut][n].state_bytes[held];
+      bytes += own_costs.costs[cut][n].state_bytes[held];
   return bytes;
 }
 
 std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& setting, double kept_copies) {
   const std::vector<LayerStrategy> strategies = layer_strategies(block.size);
-  const BlockPrices& own = prices(block);
+  const BlockCosts& own = block_costs(block);
   const std::vector<std::vector<Parts>>& parts_by_cut = parts(block);
   const std::array<BytesOfCuts, 3>& kept = kept_bytes(block.size);
   std::vector<LayerCost> table;
@@ -204,7 +204,8 @@ std::vector<LayerCost> ChainCosts::table(DeviceBlock block, const ChainSetting& 
   return table;
 }
 
-double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from, int to_layer, const std::vector<Ways::Layouts>& to) {
+double ChainCosts::moved(int from_layer, const std::vector<StrategyTable::Layouts>& from, int to_layer,
+                         const std::vector<StrategyTable::Layouts>& to) {
   double sum = 0;
   std::set<std::tuple<pcg::GraphTensorRef, LayoutNumber, LayoutNumber>> counted;
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
@@ -223,7 +224,7 @@ double ChainCosts::moved(int from_layer, const std::vector<Ways::Layouts>& from,
 const StrategyPairs& ChainCosts::moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to) {
   const auto [at, is_new] = moved_.try_emplace({from_layer, from, to_layer, to});
   if (!is_new) return at->second;
-  const BlockPrices &makes = prices(from), &reads = prices(to);
+  const BlockCosts &makes = block_costs(from), &reads = block_costs(to);
   StrategyPairs of_cuts(makes.can.size(), std::vector<double>(reads.can.size(), 0.0));
   for (std::size_t a = 0; a < of_cuts.size(); ++a)
     for (std::size_t b = 0; b < of_cuts[a].size(); ++b)

@@ -5,15 +5,15 @@
 #include <algorithm>
 
 #include "pcg/work/work.hpp"
-#include "search/problem/limit_options.hpp"
-#include "search/solve/layers/layered_plan.hpp"
+#include "search/problem/options.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 namespace search {
 namespace {
 
 constexpr int kAllCuts = 2;  // of the catalog: layers are cut for samples and by tensor parallelism
 
-// Tensors that are read behind the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
+// Tensors that are read after the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
 std::size_t count_of_skips(const pcg::Graph& graph) {
   const LayerSplit split = split_into_layers(graph.blocks());
   const auto layer_of = [&](const pcg::GraphNode& n) { return split.of_block[static_cast<std::size_t>(n.block)]; };
@@ -75,7 +75,7 @@ std::optional<Refusal> ChainSearch::refusal() const {
   return std::nullopt;
 }
 
-// A device by itself has nobody to share with.
+// A device by itself has no other to share with.
 std::vector<ChainSetting> ChainSearch::settings(int stages) const {
   std::vector<ChainSetting> all;
   for (const int zero : {3, 2})
@@ -105,21 +105,21 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
-void ChainSearch::confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
-  const ChainCandidate* leanest = nullptr;
+void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
+  const ChainCandidate* smallest = nullptr;
   std::optional<ChainAnswer> answer;
   for (const ChainCandidate& c : candidates) {
     const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
     if (!found) continue;
-    leanest = &c;
+    smallest = &c;
     answer = found;
   }
-  if (leanest == nullptr) return;
-  ChainCandidate lean = *leanest;
-  lean.chain.memory = std::numeric_limits<double>::infinity();
-  lean.answer = answer;
-  lean.answer->seconds = chain_seconds(lean.chain, *answer);
-  confirm_answer(lean);
+  if (smallest == nullptr) return;
+  ChainCandidate unlimited = *smallest;
+  unlimited.chain.memory = std::numeric_limits<double>::infinity();
+  unlimited.answer = answer;
+  unlimited.answer->seconds = chain_seconds(unlimited.chain, *answer);
+  confirm_answer(unlimited);
 }
 
 SearchResult ChainSearch::result(std::optional<double> bound) && {

@@ -12,8 +12,7 @@
 
 #include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
-#include "search/problem/option.hpp"
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 #include "search/solve/layers/chain_costs.hpp"
 
 namespace search {
@@ -38,15 +37,15 @@ class ChainSearch {
   // All outlive the object.
   ChainSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context, std::string name);
 
-  // Each pair of stages and micro-batches that is priced, solved or simulated is a candidate of it.
+  // Each pair of stages and micro-batches that is costed, solved or simulated is a candidate of it.
   [[nodiscard]] Budget& budget() { return budget_; }
   [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
-  // What is asked for cannot be: as an answer.
+  // A setting that is asked for and cannot be.
   [[nodiscard]] std::optional<Refusal> refusal() const;
   // Every number of stages that divides the devices, and of micro-batches that divides the batch, ascending; or the ones asked for.
   [[nodiscard]] const std::vector<int>& stages() const { return stages_; }
   [[nodiscard]] const std::vector<int>& micro_batches() const { return micro_batches_; }
-  // Of so many stages.
+  // Settings of pipelines of this many stages.
   [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
   // Each stage has a layer. nullopt: no such chain.
   [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
@@ -65,14 +64,14 @@ class ChainSearch {
   // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
   using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
-  void confirm_leanest(const std::vector<ChainCandidate>& candidates, const Solve& solve);
+  void confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known.
   [[nodiscard]] SearchResult result(std::optional<double> bound) &&;
 
  private:
   static constexpr int kMostAttempts = 6;
   static constexpr double kMoreThanLacking = 1.05;
-  // Of the memory: an answer may leave some of it, so that it is the same with a little less.
+  // A share of the memory: an answer may leave some of it, so that it is the same with a little less.
   static constexpr double kLeastStep = 0.01;
   // Returns: bytes that a device lacks.
   double confirm_answer(const ChainCandidate& candidate);
@@ -89,7 +88,7 @@ class ChainSearch {
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
   bool keeps_scores_ = false;                                 // some attention of the model: they may be computed again instead
   bool has_candidate_ = false, has_long_edges_ = false;
-  std::size_t layers_skipped_ = 0;  // tensors that are read behind the next layer
+  std::size_t layers_skipped_ = 0;  // tensors that are read after the next layer
 };
 
 // The options of both planners that search chains of layers.

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <set>
 
-#include "search/solve/layers/long_edges.hpp"
 #include "search/solve/layers/memory_fronts.hpp"
 
 namespace search {
@@ -13,7 +12,7 @@ namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-// What a stage takes, in any run of layers that it may have, by the strategies at its ends.
+// Seconds of a stage, in any run of layers that it may have, by the strategies at its ends.
 class StageRuns {
  public:
   StageRuns(const LayerChain& chain, double most_seconds) : chain_(chain), layers_(chain.kinds.size()), most_seconds_(most_seconds) {
@@ -22,16 +21,16 @@ class StageRuns {
     first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, layers_ - stages + 1, any(), most_seconds);
     if (stages > 1)
       last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, layers_ - stages + 1, any(), most_seconds);
-    for (std::size_t begin = 0; begin < layers_; ++begin) twins_.push_back(twin_of(begin));
+    for (std::size_t begin = 0; begin < layers_; ++begin) duplicates_.push_back(duplicate_of(begin));
   }
 
   [[nodiscard]] std::uint32_t strategies() const { return strategies_; }
-  // Of the first stage, by its last strategy; of the last one, by its first.
+  // Seconds of the first stage, by its last strategy; of the last one, by its first.
   [[nodiscard]] double first(std::size_t end, std::uint32_t last) const { return first_->seconds(end, last); }
   [[nodiscard]] double last(std::size_t begin, std::uint32_t first) const { return last_->seconds(layers_ - begin, first); }
-  // Of a stage between, by its length and its last strategy.
+  // Seconds of a stage between, by its length and its last strategy.
   const MemoryFronts& between(std::size_t stage, std::size_t begin, std::uint32_t first) {
-    const Key key{chain_.table_of_stage[stage], twins_[begin], first};
+    const Key key{chain_.table_of_stage[stage], duplicates_[begin], first};
     const auto at = between_.find(key);
     if (at != between_.end()) return at->second;
     std::vector<double> arrival(strategies_, kNoTime);
@@ -41,15 +40,15 @@ class StageRuns {
         .try_emplace(key, chain_, chain_.tables[key.table], key.begin, MemoryFronts::Direction::forwards, most, arrival, most_seconds_)
         .first->second;
   }
-  // Their strategies.
-  void tell_first(std::size_t end, std::uint32_t last, std::vector<std::uint32_t>& of_layers) const {
+  // Each appends its strategies to those of the layers before.
+  void append_first(std::size_t end, std::uint32_t last, std::vector<std::uint32_t>& of_layers) const {
     append(first_->strategies(end, last), of_layers);
   }
-  void tell_last(std::size_t begin, std::uint32_t first, std::vector<std::uint32_t>& of_layers) const {
+  void append_last(std::size_t begin, std::uint32_t first, std::vector<std::uint32_t>& of_layers) const {
     append(last_->strategies(layers_ - begin, first), of_layers);
   }
-  void tell_between(std::size_t stage, std::size_t begin, std::size_t end, std::uint32_t first, std::uint32_t last,
-                    std::vector<std::uint32_t>& of_layers) {
+  void append_between(std::size_t stage, std::size_t begin, std::size_t end, std::uint32_t first, std::uint32_t last,
+                      std::vector<std::uint32_t>& of_layers) {
     append(between(stage, begin, first).strategies(end - begin, last), of_layers);
   }
 
@@ -61,14 +60,14 @@ class StageRuns {
   }
 
   // The first layer from which the same kinds follow as from this one, up to the last layer but one: stages between do not take the last.
-  [[nodiscard]] std::size_t twin_of(std::size_t begin) const {
+  [[nodiscard]] std::size_t duplicate_of(std::size_t begin) const {
     const auto follows = [&](std::size_t other) {
       return std::equal(chain_.kinds.begin() + static_cast<std::ptrdiff_t>(begin), chain_.kinds.end() - 1,
                         chain_.kinds.begin() + static_cast<std::ptrdiff_t>(other));
     };
-    std::size_t twin = 0;
-    while (twin < begin && !follows(twin)) ++twin;
-    return twin;
+    std::size_t duplicate = 0;
+    while (duplicate < begin && !follows(duplicate)) ++duplicate;
+    return duplicate;
   }
 
   struct Key {
@@ -81,74 +80,71 @@ class StageRuns {
   double most_seconds_;
   std::uint32_t strategies_ = 0;
   std::optional<MemoryFronts> first_, last_;
-  std::vector<std::size_t> twins_;  // per layer
+  std::vector<std::size_t> duplicates_;  // per layer
   std::map<Key, MemoryFronts> between_;
 };
 
-// Stages by dynamic programming over where they end.
-class StageShares {
- public:
-  StageShares(const LayerChain& chain, double to_beat, const Budget& budget)
-      : chain_(chain),
-        budget_(budget),
-        to_beat_(to_beat),
-        layers_(chain.kinds.size()),
-        runs_(chain, (to_beat - chain.once) / chain.micro_batches),
-        states_((layers_ + 1) * runs_.strategies()) {}
+// The end of a stage, and of the stage before it.
+struct Cut {
+  std::size_t begin;                      // of a stage
+  std::uint32_t first, before, own_last;  // strategies of its first layer, of the layer before, and of its last layer
+};
 
-  // The answer of least sum whose stages and boundaries are all quicker than a limit is the best for its own slowest one. So limits are
-  // lowered from one answer to the next, until the sum alone, with the quickest slowest stage that there is, is no better than the best.
-  std::optional<ChainAnswer> cheapest() {
-    std::optional<ChainAnswer> best;
-    const double least_slowest = quickest_slowest();
-    for (double limit = kNoTime; !budget_.time_is_up();) {
-      const std::optional<Shares> shares = below(limit);
-      if (!shares) break;
-      const double seconds = seconds_of(shares->sum, shares->slowest);
-      if (seconds < to_beat_) {
-        to_beat_ = seconds;
-        best = answer_of(*shares);
-      }
-      if (seconds_of(shares->sum, least_slowest) >= to_beat_) return best;
-      limit = shares->slowest;
+struct Shares {
+  double sum = 0, slowest = 0;
+  std::vector<Cut> cuts;   // of the stages but the first, from the last one
+  std::uint32_t last = 0;  // strategy of the last layer, where there is one stage
+};
+
+// Stages by dynamic programming over where they end.
+class LayerShares {
+ public:
+  LayerShares(const LayerChain& chain, StageRuns& runs, const Budget& budget)
+      : chain_(chain), budget_(budget), layers_(chain.kinds.size()), runs_(runs), states_((layers_ + 1) * runs_.strategies()) {}
+
+  // The least sum of stages and boundaries of which each takes less than the limit.
+  [[nodiscard]] std::optional<Shares> below(double limit) {
+    const std::size_t stages = chain_.stages();
+    std::vector<std::vector<Step>> all{std::vector<Step>(states_)};
+    for (std::size_t end = 1; end + stages <= layers_ + 1; ++end)
+      for (std::uint32_t last = 0; last < runs_.strategies(); ++last)
+        if (const double seconds = runs_.first(end, last); seconds < limit) all[0][state(end, last)] = {seconds, seconds, 0, 0, 0};
+    if (stages == 1) return single(all[0]);
+    for (std::size_t stage = 1; stage + 1 < stages; ++stage) {
+      all.push_back(ended(crossed(all.back(), stage - 1, limit), stage, limit));
+      if (budget_.time_is_up()) return std::nullopt;
     }
-    return budget_.time_is_up() ? std::nullopt : best;
+    const std::vector<Step> begun = crossed(all.back(), stages - 2, limit);
+    Step best;
+    for (std::size_t begin = stages - 1; begin < layers_; ++begin)
+      for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
+        const Step& from = begun[state(begin, first)];
+        const double seconds = from.sum == kNoTime ? kNoTime : runs_.last(begin, first);
+        if (seconds < limit && from.sum + seconds < best.sum)
+          best = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
+      }
+    if (best.sum == kNoTime) return std::nullopt;
+    Shares shares{best.sum, best.slowest, {}, 0};
+    Cut cut{best.begin, best.first, best.before, 0};
+    for (std::size_t stage = stages - 1; stage > 0; --stage) {
+      shares.cuts.push_back(cut);
+      const Step& s = all[stage - 1][state(cut.begin, cut.before)];
+      cut = {s.begin, s.first, s.before, cut.before};
+    }
+    return shares;
   }
 
  private:
-  struct Cut {
-    std::size_t begin;                      // of a stage
-    std::uint32_t first, before, own_last;  // strategies of its first layer, of the layer before, and of its last layer
-  };
-  struct Shares {
-    double sum = 0, slowest = 0;
-    std::vector<Cut> cuts;   // of the stages but the first, from the back
-    std::uint32_t last = 0;  // strategy of the last layer, where there is one stage
-  };
-  // The best way to a state, and where it came from.
+  // The cheapest steps to a state, and where they came from.
   struct Step {
     double sum = kNoTime, slowest = 0;
     std::size_t begin = 0;
     std::uint32_t first = 0, before = 0;
   };
 
-  [[nodiscard]] double seconds_of(double sum, double slowest) const { return chain_.once + sum + (chain_.micro_batches - 1) * slowest; }
   [[nodiscard]] std::size_t state(std::size_t end, std::uint32_t last) const { return end * runs_.strategies() + last; }
 
-  [[nodiscard]] double quickest_slowest() {
-    double low = 0, high = kNoTime;
-    if (const auto any = below(kNoTime)) high = any->slowest;
-    // Answers that are found halve the interval from above, and their own slowest stage is exact.
-    constexpr int kHalvings = 30;
-    for (int i = 0; i < kHalvings && high < kNoTime && low < high && !budget_.time_is_up(); ++i) {
-      const double middle = (low + high) / 2;
-      if (const auto found = below(middle)) high = found->slowest;
-      else low = middle;
-    }
-    return low;
-  }
-
-  // Stages behind a boundary begin with a layer in some strategy, for the least sum up to there.
+  // Stages after a boundary begin with a layer in some strategy, for the least sum up to there.
   [[nodiscard]] std::vector<Step> crossed(const std::vector<Step>& ended, std::size_t boundary, double limit) const {
     std::vector<Step> begun(states_);
     for (std::size_t begin = boundary + 1; begin < layers_; ++begin) {
@@ -186,38 +182,6 @@ class StageShares {
     return steps;
   }
 
-  // The least sum of stages and boundaries of which each takes less than the limit.
-  [[nodiscard]] std::optional<Shares> below(double limit) {
-    const std::size_t stages = chain_.stages();
-    std::vector<std::vector<Step>> all{std::vector<Step>(states_)};
-    for (std::size_t end = 1; end + stages <= layers_ + 1; ++end)
-      for (std::uint32_t last = 0; last < runs_.strategies(); ++last)
-        if (const double seconds = runs_.first(end, last); seconds < limit) all[0][state(end, last)] = {seconds, seconds, 0, 0, 0};
-    if (stages == 1) return single(all[0]);
-    for (std::size_t stage = 1; stage + 1 < stages; ++stage) {
-      all.push_back(ended(crossed(all.back(), stage - 1, limit), stage, limit));
-      if (budget_.time_is_up()) return std::nullopt;
-    }
-    const std::vector<Step> begun = crossed(all.back(), stages - 2, limit);
-    Step best;
-    for (std::size_t begin = stages - 1; begin < layers_; ++begin)
-      for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
-        const Step& from = begun[state(begin, first)];
-        const double seconds = from.sum == kNoTime ? kNoTime : runs_.last(begin, first);
-        if (seconds < limit && from.sum + seconds < best.sum)
-          best = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
-      }
-    if (best.sum == kNoTime) return std::nullopt;
-    Shares shares{best.sum, best.slowest, {}, 0};
-    Cut cut{best.begin, best.first, best.before, 0};
-    for (std::size_t stage = stages - 1; stage > 0; --stage) {
-      shares.cuts.push_back(cut);
-      const Step& s = all[stage - 1][state(cut.begin, cut.before)];
-      cut = {s.begin, s.first, s.before, cut.before};
-    }
-    return shares;
-  }
-
   [[nodiscard]] std::optional<Shares> single(const std::vector<Step>& ended) const {
     std::uint32_t best = 0;
     for (std::uint32_t last = 1; last < runs_.strategies(); ++last)
@@ -227,39 +191,71 @@ class StageShares {
     return Shares{step.sum, step.slowest, {}, best};
   }
 
-  [[nodiscard]] ChainAnswer answer_of(const Shares& shares) {
-    ChainAnswer a{{0}, {}, seconds_of(shares.sum, shares.slowest)};
-    if (shares.cuts.empty()) {
-      runs_.tell_first(layers_, shares.last, a.strategies);
-      return a;
-    }
-    const Cut& second = shares.cuts.back();
-    runs_.tell_first(second.begin, second.before, a.strategies);
-    for (std::size_t stage = 1; stage < chain_.stages(); ++stage) {
-      const Cut& cut = shares.cuts[shares.cuts.size() - stage];
-      a.begins.push_back(cut.begin);
-      if (stage + 1 == chain_.stages()) {
-        runs_.tell_last(cut.begin, cut.first, a.strategies);
-      } else {
-        const Cut& next = shares.cuts[shares.cuts.size() - stage - 1];
-        runs_.tell_between(stage, cut.begin, next.begin, cut.first, next.before, a.strategies);
-      }
-    }
-    return a;
-  }
-
   const LayerChain& chain_;
   const Budget& budget_;
-  double to_beat_;
   std::size_t layers_;
-  StageRuns runs_;
+  StageRuns& runs_;
   std::size_t states_;
 };
 
+double seconds_of(const LayerChain& chain, double sum, double slowest) { return chain.once + sum + (chain.micro_batches - 1) * slowest; }
+
+double quickest_slowest(LayerShares& program, const Budget& budget) {
+  double low = 0, high = kNoTime;
+  if (const auto any = program.below(kNoTime)) high = any->slowest;
+  // Answers that are found halve the interval from above, and their own slowest stage is exact.
+  constexpr int kHalvings = 30;
+  for (int i = 0; i < kHalvings && high < kNoTime && low < high && !budget.time_is_up(); ++i) {
+    const double middle = (low + high) / 2;
+    if (const auto found = program.below(middle)) high = found->slowest;
+    else low = middle;
+  }
+  return low;
+}
+
+ChainAnswer answer_of(const LayerChain& chain, StageRuns& runs, const Shares& shares) {
+  ChainAnswer a{{0}, {}, seconds_of(chain, shares.sum, shares.slowest)};
+  if (shares.cuts.empty()) {
+    runs.append_first(chain.kinds.size(), shares.last, a.strategies);
+    return a;
+  }
+  const Cut& second = shares.cuts.back();
+  runs.append_first(second.begin, second.before, a.strategies);
+  for (std::size_t stage = 1; stage < chain.stages(); ++stage) {
+    const Cut& cut = shares.cuts[shares.cuts.size() - stage];
+    a.begins.push_back(cut.begin);
+    if (stage + 1 == chain.stages()) {
+      runs.append_last(cut.begin, cut.first, a.strategies);
+    } else {
+      const Cut& next = shares.cuts[shares.cuts.size() - stage - 1];
+      runs.append_between(stage, cut.begin, next.begin, cut.first, next.before, a.strategies);
+    }
+  }
+  return a;
+}
+
 }  // namespace
 
+std::vector<LongArrival> long_arrivals(const LayerChain& chain, const ChainAnswer& answer) {
+  const auto stage_of = [&](std::size_t layer) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(answer.begins, layer) - answer.begins.begin()) - 1;
+  };
+  std::vector<LongArrival> arrivals;
+  for (std::size_t e = 0; e < chain.long_edges.size(); ++e) {
+    const LongEdge& edge = chain.long_edges[e];
+    const auto arrival_at = [&](std::size_t layer) {
+      return LongArrival{e, stage_of(edge.from), answer.strategies[edge.from], stage_of(layer), answer.strategies[layer]};
+    };
+    std::set<LongArrival> arrived;
+    if (edge.next_reads) arrived.insert(arrival_at(edge.from + 1));
+    for (const std::size_t reader : edge.readers)
+      if (const LongArrival a = arrival_at(reader); arrived.insert(a).second) arrivals.push_back(a);
+  }
+  return arrivals;
+}
+
 double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
-  std::vector<double> own(chain.stages(), 0.0), over(chain.stages(), 0.0);  // by long edges; over the boundary behind the stage
+  std::vector<double> own(chain.stages(), 0.0), over(chain.stages(), 0.0);  // by long edges; over the boundary after the stage
   for (const LongArrival& a : long_arrivals(chain, answer)) (a.from == a.to ? own : over)[a.from] += seconds_of(chain, a);
   double sum = 0, slowest = 0;
   const auto add = [&](double seconds) {
@@ -295,9 +291,26 @@ double chain_at_least(const LayerChain& chain) {
   return chain.once + sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
 }
 
+// The answer of least sum whose stages and boundaries are all quicker than a limit is the best for its own slowest one. So limits are
+// lowered from one answer to the next, until the sum alone, with the quickest slowest stage that there is, is no better than the best.
 std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget) {
   if (chain.stages() > chain.kinds.size()) return std::nullopt;
-  return StageShares(chain, to_beat, budget).cheapest();
+  StageRuns runs(chain, (to_beat - chain.once) / chain.micro_batches);
+  LayerShares program(chain, runs, budget);
+  std::optional<ChainAnswer> best;
+  const double least_slowest = quickest_slowest(program, budget);
+  for (double limit = kNoTime; !budget.time_is_up();) {
+    const std::optional<Shares> shares = program.below(limit);
+    if (!shares) break;
+    const double seconds = seconds_of(chain, shares->sum, shares->slowest);
+    if (seconds < to_beat) {
+      to_beat = seconds;
+      best = answer_of(chain, runs, *shares);
+    }
+    if (seconds_of(chain, shares->sum, least_slowest) >= to_beat) return best;
+    limit = shares->slowest;
+  }
+  return budget.time_is_up() ? std::nullopt : best;
 }
 
 std::optional<ChainAnswer> even_chain(const LayerChain& chain) {

@@ -1,8 +1,14 @@
 #pragma once
 // Layers in a row, shared out in order among the stages of a pipeline, each in one of several strategies: UniAP's problem (Lin et al.,
-// CVPR'25, section 3) with costs and memory as numbers, solved exactly. The paper's mixed-integer quadratic programme falls apart on a
+// CVPR'25, section 3) with costs and memory as numbers, solved exactly. The paper's mixed-integer quadratic program falls apart on a
 // chain: stages meet only at their ends, and for given strategies there a cheaper stage is never worse, in the sum or in the maximum.
+// Start here:
+//   layer_chain.hpp    LayerChain: the problem; cheapest_chain(), even_chain(); chain_seconds(): an answer's cost
+//   memory_fronts.hpp  MemoryFronts: runs of layers on one stage, for every amount of memory
+//   chain_costs.hpp    split_into_layers(), layer_strategies(); ChainCosts: a model's chains; layered_plan(): from an answer to a plan
+//   chain_search.hpp   ChainSearch: the search that UniAP and Galvatron share
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,22 +19,22 @@
 
 namespace search {
 
-// By strategy of a layer, and of the layer behind it.
+// By strategy of a layer, and of the layer after it.
 using StrategyPairs = std::vector<std::vector<double>>;
 
-// What layers of one kind cost on a stage, by strategy.
+// Costs of layers of one kind on a stage, by strategy.
 struct LayerCost {
   std::vector<double> seconds;  // of a micro-batch, forward and backward, and its share of the update; infinite: it cannot run so
   std::vector<double> bytes;    // on each device of the stage, of all that is there at once
   StrategyPairs from_before;    // seconds of bringing tensors from the layer before, on the same stage, and gradients back
 };
 
-// A tensor that layers behind the next one read, as every layer of a decoder reads what the encoder made. It goes straight to each stage
-// that reads it, once for every strategy of readers there, and counts as the stage's own, or as the boundary's that is behind its maker.
+// A tensor that layers after the next one read, as every layer of a decoder reads what the encoder made. It goes straight to each stage
+// that reads it, once for every strategy of readers there, and counts as the stage's own, or as that of the boundary after its maker.
 // Where the layer next to its maker reads it too, on that stage in that strategy, that layer's own move has brought it already.
 struct LongEdge {
   std::size_t from = 0;              // the layer that makes it
-  std::vector<std::size_t> readers;  // layers behind the next one, ascending
+  std::vector<std::size_t> readers;  // layers after the next one, ascending
   bool next_reads = false;           // the next one reads it, too
   // By stage of the maker and stage of the reader, not before it: seconds of bringing the tensor there, and gradients back.
   std::vector<std::vector<StrategyPairs>> seconds;
@@ -38,11 +44,11 @@ struct LayerChain {
   std::vector<std::size_t> kinds;              // of each layer; the layer before one of a kind is always of one kind
   std::vector<std::vector<LayerCost>> tables;  // each by kind
   std::vector<std::size_t> table_of_stage;
-  // By boundary between stages and kind of the layer behind it: seconds of bringing tensors over, and gradients back.
+  // By boundary between stages and kind of the layer after it: seconds of bringing tensors over, and gradients back.
   std::vector<std::vector<StrategyPairs>> transfers;
   std::vector<LongEdge> long_edges = {};
   int micro_batches = 1;
-  double once = 0;                                          // seconds that an iteration takes besides, whatever the answer
+  double once = 0;                                          // seconds of an iteration that are the same for every answer
   double memory = std::numeric_limits<double>::infinity();  // bytes of a device
 
   [[nodiscard]] std::size_t stages() const { return table_of_stage.size(); }
@@ -71,5 +77,22 @@ struct ChainAnswer {
 // Galvatron's answer (Miao et al., VLDB'23): every stage takes as many layers, the last one what is left, and its strategies are the
 // cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.
 [[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain);
+
+// Costs of edges that skip layers.
+
+// A tensor comes from a stage, where a strategy made it, to readers of one strategy on a stage.
+struct LongArrival {
+  std::size_t edge = 0, from = 0;
+  std::uint32_t made = 0;
+  std::size_t to = 0;
+  std::uint32_t read = 0;
+  auto operator<=>(const LongArrival&) const = default;
+};
+// Each once.
+[[nodiscard]] std::vector<LongArrival> long_arrivals(const LayerChain& chain, const ChainAnswer& answer);
+
+[[nodiscard]] inline double seconds_of(const LayerChain& chain, const LongArrival& a) {
+  return chain.long_edges[a.edge].seconds[a.from][a.to][a.made][a.read];
+}
 
 }  // namespace search

@@ -1,4 +1,4 @@
-#include "search/solve/layers/layered_plan.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -7,14 +7,14 @@
 
 #include "base/check.hpp"
 #include "search/grid/stages.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {
 
 constexpr std::size_t kMostNamed = 4;  // strategies in a summary
 
-// Of layers without weight nothing is recomputed.
+// Layers without weight recompute nothing.
 std::vector<LayerStrategy> strategies_of_layers(const pcg::Plan& plan, const LayerSplit& split, const ChainAnswer& answer,
                                                 const std::vector<LayerStrategy>& strategies) {
   std::vector<LayerStrategy> of_layers;

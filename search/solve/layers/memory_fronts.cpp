@@ -6,9 +6,9 @@
 namespace search {
 namespace {
 
-constexpr double kSameFigure = 1e-12;  // sums of the same numbers in another order differ by less, as a share
+constexpr double kSameSum = 1e-12;  // sums of the same numbers in another order differ by less, as a share
 
-bool is_less(double a, double b) { return a < b - kSameFigure * b; }
+bool is_less(double a, double b) { return a < b - kSameSum * b; }
 
 }  // namespace
 

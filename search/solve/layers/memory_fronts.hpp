@@ -18,9 +18,10 @@ class MemoryFronts {
   MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>& table, std::size_t first, Direction direction,
                std::size_t most_layers, const std::vector<double>& arrival, double most_seconds);
 
-  // Least seconds of a run of so many layers whose far end is in a strategy; infinite: none.
+  // Least seconds of a run of `layers` whose far end is in a strategy; infinite: none.
   [[nodiscard]] double seconds(std::size_t layers, std::uint32_t strategy) const;
-  // The strategies of that run, in the order of the chain. Requires: seconds() is finite.
+  // The strategies of that run, in the order of the chain.
+  // Requires: seconds() is finite.
   [[nodiscard]] std::vector<std::uint32_t> strategies(std::size_t layers, std::uint32_t strategy) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
 constexpr int kCutAnywhere = 8;
-constexpr std::size_t kMostBeside = 12;  // branches of a group that are looked at side by side; of more, all follow each other
+constexpr std::size_t kMostSideBySide = 12;  // branches of a group that are tried side by side; of more, all follow each other
 
 void merge(std::vector<std::uint32_t>& edges, const std::vector<std::uint32_t>& more) {
   std::vector<std::uint32_t> both;
@@ -32,7 +32,7 @@ void add(BranchCosts& sum, const BranchCosts& more) {
   merge(sum.edges, more.edges);
 }
 
-// Whether a block of so many units is cut behind the first `units`: of few units anywhere, of many at halves and quarters, which
+// Whether a block of units is cut after the first `units`: of few units anywhere, of many at halves and quarters, which
 // may be cut again.
 bool is_cut_behind(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
 
@@ -45,7 +45,7 @@ Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShap
 
 DeviceBlock Mapping::alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
 
-std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).ways.size(); }
+std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).strategies.size(); }
 
 Mapping::Costs Mapping::branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second) {
   if (r.reversed) return std::make_shared<BranchCosts>(turned(*branch(tree, {r.branch, false}, block, second, first)));
@@ -73,7 +73,7 @@ BranchCosts Mapping::computed(const BranchTree& tree, const Branch& b, DeviceBlo
   for (const BranchRef r : b.parts)
     if (b.flow == Flow::mixed || !tree.branches[r.branch].has_operators) add(sum, *branch(tree, r, block, first, second));
     else branches.push_back(r);
-  if (!branches.empty()) add(sum, *beside(tree, branches, block, first, second));
+  if (!branches.empty()) add(sum, *side_by_side(tree, branches, block, first, second));
   return sum;
 }
 
@@ -109,7 +109,7 @@ BranchCosts Mapping::series(const BranchTree& tree, const Branch& b, DeviceBlock
   return costs;
 }
 
-// Every operator with weights, or, where there is none, any operator has work for so many devices.
+// Every operator with weights, or, where there is none, any operator has work for this many devices.
 Mapping::Use Mapping::use_of(const BranchTree& tree, BranchRef r, int devices) {
   const Branch& b = tree.branches[r.branch];
   if (!b.has_operators) return {};
@@ -160,19 +160,20 @@ void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRe
   const std::size_t count = parts.size();
   const bool is_whole = std::ranges::find(config_.wholes, block.size) != config_.wholes.end();
   if (is_whole || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); }))
-    look({beside(tree, some(0, 1), block, first, second), beside(tree, some(1, count), block, first, second), false, block, block, 1});
-  if (!config_.side_by_side || count > kMostBeside || block.size == 1) return;
+    look({side_by_side(tree, some(0, 1), block, first, second), side_by_side(tree, some(1, count), block, first, second), false, block,
+          block, 1});
+  if (!config_.side_by_side || count > kMostSideBySide || block.size == 1) return;
   for (std::size_t cut = 1; cut < count; ++cut) {
     const std::vector<BranchRef> left = some(0, cut), right = some(cut, count);
     for (const int size : cuts(tree, left, right, block)) {
       const DeviceBlock a{block.start, size}, b{block.start + size, block.size - size};
-      look({beside(tree, left, a, first, second), beside(tree, right, b, first, second), true, a, b, cut});
+      look({side_by_side(tree, left, a, first, second), side_by_side(tree, right, b, first, second), true, a, b, cut});
     }
   }
 }
 
-Mapping::Costs Mapping::beside(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                               const End& second) {
+Mapping::Costs Mapping::side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
+                                     const End& second) {
   if (parts.size() == 1) return branch(tree, parts.front(), block, first, second);
   const Key key{shape_of_group(tree, parts, shapes_), alike(block), alike(first.block), alike(second.block)};
   if (const auto at = known_.find(key); at != known_.end()) return at->second;
@@ -181,7 +182,7 @@ Mapping::Costs Mapping::beside(const BranchTree& tree, const std::vector<BranchR
   for_each_option(tree, parts, block, first, second, [&](const Option& o) {
     for (std::size_t i = 0; i < costs.seconds.size(); ++i) {
       const double a = o.first->seconds[i], b = o.second->seconds[i];
-      costs.seconds[i] = std::min(costs.seconds[i], o.is_beside ? std::max(a, b) : a + b);
+      costs.seconds[i] = std::min(costs.seconds[i], o.is_side_by_side ? std::max(a, b) : a + b);
     }
     merge(costs.edges, o.first->edges);
     merge(costs.edges, o.second->edges);
@@ -201,7 +202,7 @@ void Mapping::assign(const BranchTree& tree, BranchRef r, DeviceBlock block, con
   for (const BranchRef p : b.parts)
     if (b.flow == Flow::mixed || !tree.branches[p.branch].has_operators) assign(tree, p, block, first, second, row, column, placed);
     else branches.push_back(p);
-  if (!branches.empty()) assign_beside(tree, branches, block, first, second, row, column, placed);
+  if (!branches.empty()) assign_side_by_side(tree, branches, block, first, second, row, column, placed);
 }
 
 void Mapping::assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second,
@@ -225,20 +226,20 @@ void Mapping::assign_series(const BranchTree& tree, const Branch& b, DeviceBlock
   assign(tree, b.after, block, centre, second, best, column, placed);
 }
 
-void Mapping::assign_beside(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                            const End& second, std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed) {
+void Mapping::assign_side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
+                                  const End& second, std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed) {
   if (parts.size() == 1) return assign(tree, parts.front(), block, first, second, row, column, placed);
   std::optional<Option> best;
   double least = kUnreached;
   for_each_option(tree, parts, block, first, second, [&](const Option& o) {
-    const double a = o.first->at(row, column), b = o.second->at(row, column), seconds = o.is_beside ? std::max(a, b) : a + b;
+    const double a = o.first->at(row, column), b = o.second->at(row, column), seconds = o.is_side_by_side ? std::max(a, b) : a + b;
     if (seconds >= least) return;
     least = seconds;
     best = o;
   });
   const auto cut = parts.begin() + static_cast<std::ptrdiff_t>(best->cut);
-  assign_beside(tree, {parts.begin(), cut}, best->first_block, first, second, row, column, placed);
-  assign_beside(tree, {cut, parts.end()}, best->second_block, first, second, row, column, placed);
+  assign_side_by_side(tree, {parts.begin(), cut}, best->first_block, first, second, row, column, placed);
+  assign_side_by_side(tree, {cut, parts.end()}, best->second_block, first, second, row, column, placed);
 }
 
 // The operators of the core and of the ends, with what hangs on them and lies between them.
@@ -248,7 +249,7 @@ ChoiceProblem Mapping::core_problem(const Part& part, DeviceBlock block, std::ve
   for (const std::uint32_t o : part.tree.core) {
     number[o] = static_cast<std::uint32_t>(problem.costs.size());
     problem.costs.push_back(own(part.tree, o, part.tree.hanging[o], block, edges));
-    // What comes before the part has counted its end.
+    // The part before has counted its end.
     if (o == part.first)
       for (std::size_t c = 0; c < problem.costs.back().size(); ++c)
         problem.costs.back()[c] -= shortlist(part.tree.kinds[o], block).seconds[c];
@@ -302,11 +303,11 @@ std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uin
   return placed;
 }
 
-bool Mapping::find_out(const Part& part, const std::vector<Placed>& placed) {
+bool Mapping::resolve(const Part& part, const std::vector<Placed>& placed) {
   std::vector<std::uint32_t> changed;
   for (const OperatorEdge& e : part.edges) {
     EdgeCosts& edge = lists_.edge(e.kind, alike(placed[e.from].block), alike(placed[e.to].block));
-    if (lists_.find_out_around(edge, placed[e.from].choice, placed[e.to].choice)) changed.push_back(edge.number);
+    if (lists_.resolve_around(edge, placed[e.from].choice, placed[e.to].choice)) changed.push_back(edge.number);
   }
   std::ranges::sort(changed);
   forget(changed);

@@ -1,12 +1,71 @@
 #include "search/solve/mapping/segments.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace search {
 namespace {
 
-constexpr int kFewOthers = 2;  // operators behind a bottleneck that do not depend on it
+struct CheapestVariant {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::uint32_t variant = 0;
+};
+
+// The cheapest variant for each choice of a link's two ends.
+struct LinkCosts {
+  std::size_t rows = 0, columns = 0;
+  std::vector<CheapestVariant> cheapest;
+};
+
+LinkCosts costs_of(Mapping& mapping, const Link& link, DeviceBlock block) {
+  LinkCosts costs;
+  for (std::uint32_t v = 0; v < link.variants.size(); ++v) {
+    const BranchCosts c = mapping.costs(*link.variants[v], block);
+    costs.rows = c.rows;
+    costs.columns = c.columns;
+    costs.cheapest.resize(c.seconds.size());
+    for (std::size_t i = 0; i < c.seconds.size(); ++i)
+      if (c.seconds[i] < costs.cheapest[i].seconds) costs.cheapest[i] = {c.seconds[i], v};
+  }
+  return costs;
+}
+
+// One round, with the movements that are known.
+PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block) {
+  std::map<std::vector<const Mapping::Part*>, LinkCosts> known;
+  std::vector<const LinkCosts*> costs;
+  std::vector<std::vector<double>> seconds{{0.0}};    // up to each link's end, by its choices
+  std::vector<std::vector<std::uint32_t>> came_from;  // the choice of the link's beginning
+  for (const Link& link : links) {
+    const auto [at, is_new] = known.try_emplace(link.variants);
+    if (is_new) at->second = costs_of(mapping, link, block);
+    const LinkCosts& c = *costs.emplace_back(&at->second);
+    std::vector<double> here(c.columns, std::numeric_limits<double>::infinity());
+    std::vector<std::uint32_t> from(c.columns, 0);
+    for (std::uint32_t r = 0; r < c.rows; ++r)
+      for (std::size_t k = 0; k < c.columns; ++k) {
+        const double sum = seconds.back()[r] + c.cheapest[r * c.columns + k].seconds;
+        if (sum >= here[k]) continue;
+        here[k] = sum;
+        from[k] = r;
+      }
+    seconds.push_back(std::move(here));
+    came_from.push_back(std::move(from));
+  }
+  PlacedChain chain{std::vector<PlacedLink>(links.size()), *std::ranges::min_element(seconds.back())};
+  auto last = static_cast<std::uint32_t>(std::ranges::min_element(seconds.back()) - seconds.back().begin());
+  for (std::size_t l = links.size(); l-- > 0;) {
+    const std::uint32_t first = came_from[l][last];
+    PlacedLink& link = chain.links[l];
+    link.variant = costs[l]->cheapest[first * costs[l]->columns + last].variant;
+    link.placed = mapping.place(*links[l].variants[link.variant], block, first, last);
+    last = first;
+  }
+  return chain;
+}
+
+constexpr int kFewOthers = 2;  // operators after a bottleneck that do not depend on it
 
 // The farthest operator that reads any output, by node; 0: none does.
 std::vector<std::uint32_t> farthest_readers(const pcg::Graph& graph) {
@@ -37,6 +96,17 @@ int operators_that_do_not_need(const pcg::Graph& graph, std::uint32_t bottleneck
 
 }  // namespace
 
+std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block, const Budget& budget) {
+  while (!budget.time_is_up()) {
+    PlacedChain chain = placed_now(mapping, links, block);
+    bool is_new = false;
+    for (std::size_t l = 0; l < links.size(); ++l)
+      is_new = mapping.resolve(*links[l].variants[chain.links[l].variant], chain.links[l].placed) || is_new;
+    if (!is_new) return chain;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph) {
   // A bottleneck is read last by operators of its own, and none before it reaches beyond it.
   const std::vector<std::uint32_t> farthest = farthest_readers(graph), operators = operators_of(graph);
@@ -47,7 +117,7 @@ std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph) {
     if (n == last) break;
     const pcg::GraphNode& node = graph.nodes()[n];
     if (reach <= n && farthest[n] > n && node.outputs.size() == 1 && operators_that_do_not_need(graph, n) <= kFewOthers) found.push_back(n);
-    // What nobody reads is a result: it ends behind all others.
+    // A tensor without reader is a result: it ends after all others.
     reach = std::max(reach, farthest[n] > n ? farthest[n] : last + 1);
   }
   return found;
@@ -73,7 +143,7 @@ std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector
   const std::vector<std::uint32_t> operators = operators_of(graph);
   std::vector<Segment> segments;
   std::size_t begin = 0;
-  const auto finish = [&](std::size_t end) {  // position behind the last operator
+  const auto finish = [&](std::size_t end) {  // position after the last operator
     Segment s{{operators.begin() + static_cast<std::ptrdiff_t>(begin), operators.begin() + static_cast<std::ptrdiff_t>(end)},
               {},
               operators[end - 1]};

@@ -1,15 +1,40 @@
 #pragma once
-// A graph cut at operators that every path goes through (post-dominators; Unity, OSDI'22, section 5.3), so that each segment can be
-// rewritten and mapped by itself, for every way in which the operators at its ends may run. Segments that are alike are worked on once.
+// Parts of a graph one after another, where each begins at the operator that ends the one before: the best variant of every part and the
+// best placement of all operators together, by dynamic programming over the strategies in which those operators run.
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"
+#include "search/problem/budget.hpp"
 #include "search/solve/mapping/mapping.hpp"
 
 namespace search {
+
+// Variants of a part, which compute the same and begin and end with the same kinds of operators. Equal links may share them.
+struct Link {
+  std::vector<const Mapping::Part*> variants;  // at least one
+};
+
+struct PlacedLink {
+  std::size_t variant = 0;
+  std::vector<Placed> placed;  // by the variant's operators
+};
+
+struct PlacedChain {
+  std::vector<PlacedLink> links;
+  double seconds = 0;
+};
+
+// Cost: O(links x variants x c^2) and the mapping's costs, for each round of movements that are resolved.
+// Returns: nullopt where the time was up first.
+[[nodiscard]] std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block,
+                                                     const Budget& budget);
+
+// A graph cut at operators that every path goes through (post-dominators; Unity, OSDI'22, section 5.3), so that each segment can be
+// rewritten and mapped by itself, for every strategy in which the operators at its ends may run. Segments that are alike are worked on
+// once.
 
 struct Segment {
   std::vector<std::uint32_t> operators;  // nodes of the graph, ascending, without sources; `last` is one of them
@@ -18,23 +43,24 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-// The operators that every path from operators before to operators behind goes through, by one tensor; ascending, without the last one.
-// Towers that begin behind such an operator could run beside what is before it: then it is none, but for one or two small ones.
+// The operators that every path from operators before to operators after goes through, by one tensor; ascending, without the last one.
+// Towers that begin after such an operator could overlap with what is before it: then it is none, but for one or two small ones.
 // Cost: O(bottlenecks x edges).
 [[nodiscard]] std::vector<std::uint32_t> bottlenecks(const pcg::Graph& graph);
 
-// Where one more block of the graph ends: the operator before the cut has one output, which is read behind it, and other tensors may cross
-// it as well; ascending, without the last operator. Cost: O(edges).
+// Where one more block of the graph ends: the operator before the cut has one output, which is read after it, and other tensors may cross
+// it as well; ascending, without the last operator.
+// Cost: O(edges).
 [[nodiscard]] std::vector<std::uint32_t> ends_of_blocks(const pcg::Graph& graph);
 
-// Cuts at some bottlenecks so that every segment but the last has at least so many operators; of those where it may next be cut, up to
+// Cuts at some bottlenecks so that every segment but the last has at least `fewest` operators; of those where it may next be cut, up to
 // twice that size, the one with the least `disturbance` by node, the earliest of equals. `fewest` 0: one segment.
 [[nodiscard]] std::vector<Segment> segments_of(const pcg::Graph& graph, std::size_t fewest, const std::vector<std::size_t>& disturbance);
-// Returns the same with these cuts behind operators (ascending) in place of bottlenecks.
+// Returns: the same with these cuts after operators (ascending) in place of bottlenecks.
 [[nodiscard]] std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
                                                     const std::vector<std::size_t>& disturbance);
 
-// The operators of a segment and of its first end as a part, numbered as they stand in the segment, the first end last. What else comes
+// The operators of a segment and of its first end as a part, numbered in the order of the segment, the first end last. What else comes
 // from segments before has no edge in it.
 [[nodiscard]] Mapping::Part part_of(const pcg::Graph& graph, const Segment& segment, const std::vector<KindNumber>& kinds,
                                     const OperatorCatalog& catalog, BranchShapes& shapes);

@@ -23,7 +23,7 @@ class Network {
     }
   }
 
-  // Of an operator with the others in its scope.
+  // Costs of an operator with the others in its scope.
   [[nodiscard]] std::vector<double> own(const BucketTree::Bucket& b) const {
     struct Term {
       const PairCosts* costs;

@@ -13,15 +13,15 @@ namespace search {
 class BucketTree {
  public:
   static constexpr std::uint32_t kNobody = UINT32_MAX;
-  // Of an operator that is eliminated. An entry is a choice of every operator in the scope, the last one's fastest; an outer entry is one
-  // of all but that last one, `who`.
+  // A table of an operator that is eliminated. An entry is a choice of every operator in the scope, the last one's fastest; an outer entry
+  // is one of all but that last one, `who`.
   struct Child {
     std::size_t bucket = 0;
     std::vector<std::size_t> strides;  // by operator of the parent's scope: from its choice to the child's outer entry
   };
   struct Bucket {
     std::uint32_t who = kNobody;
-    std::vector<std::uint32_t> scope;  // ends with `who`; empty: nobody
+    std::vector<std::uint32_t> scope;  // ends with `who`; empty: the root
     std::vector<std::size_t> sizes;    // choices, by operator of the scope
     std::vector<Child> children;       // buckets whose outer operators are all in this scope, each in one scope only
     std::vector<double> own;           // by entry: costs of `who`, and of its pairs with the others in the scope
@@ -30,12 +30,14 @@ class BucketTree {
     [[nodiscard]] std::size_t choices() const { return sizes.empty() ? 1 : sizes.back(); }
   };
 
-  // nullopt: the tables have more than so many entries together. Requires: costs are finite. Cost: O(operators^2 + entries).
+  // nullopt: the tables have more than `most_entries` together.
+  // Requires: costs are finite.
+  // Cost: O(operators^2 + entries).
   [[nodiscard]] static std::optional<BucketTree> of(const ChoiceProblem& problem, double most_entries);
 
-  // Children before parents; the last one is nobody's, above all others.
+  // Children before parents; the last one is the root.
   [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
-  // What the cheapest answer costs.
+  // The cost of the cheapest answer.
   [[nodiscard]] double cheapest() const { return buckets_.back().cheapest.front(); }
   // The same of answers with a choice, [operator][choice]: min-marginals.
   [[nodiscard]] std::vector<std::vector<double>> with_choice() const;
@@ -59,7 +61,7 @@ class BucketTree {
     for (std::size_t i = 0; i < at.size(); ++i) entry += at[i] * c.strides[i];
     return entry;
   }
-  // What the entry costs with the cheapest below it.
+  // The cost of the entry with the cheapest below it.
   [[nodiscard]] double value(const Bucket& b, std::size_t entry, const std::vector<std::size_t>& at) const {
     double sum = b.own[entry];
     for (const Child& c : b.children) sum += buckets_[c.bucket].cheapest[outer_entry(c, at)];

@@ -1,4 +1,4 @@
-#include "search/solve/memory_constrained/byte_fronts.hpp"
+#include "search/solve/memory_constrained/cheapest_within.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@ constexpr double kSameCost = 1e-9;  // a share of `to_beat`: sums in another ord
 
 // Choices of a bucket's operator and of all below it.
 struct Label {
-  double excess = 0;  // of the cost with bytes at their price over the least in the same place
+  double excess = 0;  // of the cost with bytes at their multiplier over the least in the same place
   double bytes = 0;
   std::uint32_t made_of = kNothing;  // Step
 };
@@ -24,12 +24,12 @@ struct Step {
 
 class ByteFronts {
  public:
-  ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double price, double to_beat, const FrontLimits& limits)
+  ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat, const FrontLimits& limits)
       : problem_(problem),
         tree_(tree),
-        price_(price),
+        multiplier_(multiplier),
         tolerance_(kSameCost * to_beat),
-        most_(to_beat + price * problem.limit),
+        most_(to_beat + multiplier * problem.limit),
         limits_(limits),
         spare_(most_bytes(problem) - least_bytes(problem)) {}
 
@@ -104,10 +104,10 @@ class ByteFronts {
     return static_cast<std::uint32_t>(steps_.size() - 1);
   }
 
-  // Seconds without the price of bytes, but for a constant of the place.
-  [[nodiscard]] double cost(const Label& l) const { return l.excess - price_ * l.bytes; }
+  // Seconds without the multiplier of bytes, but for a constant of the place.
+  [[nodiscard]] double cost(const Label& l) const { return l.excess - multiplier_ * l.bytes; }
 
-  // Leaves the leanest, and of those that take more what costs less.
+  // Leaves the minimum_memory, and of those that take more what costs less.
   void thin_out(std::vector<Label>& labels) const {
     std::ranges::sort(labels, [&](const Label& a, const Label& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : cost(a) < cost(b); });
     double least = std::numeric_limits<double>::infinity();
@@ -136,9 +136,9 @@ class ByteFronts {
 
   const ConstrainedProblem& problem_;
   const BucketTree& tree_;
-  double price_, tolerance_, most_;
+  double multiplier_, tolerance_, most_;
   FrontLimits limits_;
-  double spare_;                                         // bytes over the leanest choices of all
+  double spare_;                                         // bytes over the minimum_memory choices of all
   std::vector<std::vector<std::vector<Label>>> fronts_;  // by bucket and outer entry
   std::vector<double> least_;                            // bytes, by bucket with all below it
   std::vector<Step> steps_;
@@ -147,9 +147,9 @@ class ByteFronts {
 
 }  // namespace
 
-FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double price, double to_beat,
+FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat,
                                const FrontLimits& limits) {
-  return ByteFronts(problem, tree, price, to_beat, limits).run();
+  return ByteFronts(problem, tree, multiplier, to_beat, limits).run();
 }
 
 }  // namespace search

@@ -1,16 +1,82 @@
 #pragma once
-// The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
-// get a price: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint, found
-// from line to line) and choices that fit. Choices whose min-marginal at that price is above these are left out (reduced-cost fixing); what
-// is left goes to fronts of costs and bytes (byte_fronts.hpp). Where these are too large, the answer is the best that is known, with the bound.
+// Choices within a limit of bytes: the memory limit of Alpa's integer program (Zheng et al., OSDI'22, section 4.2), where the bytes of a
+// device are a sum over operators. Start here:
+//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound
+//   bucket_tree.hpp           BucketTree: bucket elimination with its tables kept, for min-marginals
+//   byte_fronts.cpp           cheapest_by_fronts(): fronts of cost and bytes over that tree
+//   constrained_operators.hpp ConstrainedOperators: a problem made of operators; MemoryRoom: which limit matches the simulator
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "search/problem/budget.hpp"
-#include "search/solve/memory_constrained/byte_fronts.hpp"
+#include "search/solve/memory_constrained/bucket_tree.hpp"
+#include "search/solve/operators/elimination.hpp"
 
 namespace search {
+
+struct ConstrainedProblem {
+  ChoiceProblem choices;
+  std::vector<std::vector<double>> bytes;  // [operator][choice]; neither costs nor bytes are negative
+  double limit = 0;                        // of their sum
+};
+
+[[nodiscard]] inline double bytes_of(const ConstrainedProblem& problem, const std::vector<std::uint32_t>& choice) {
+  double sum = 0;
+  for (std::size_t o = 0; o < choice.size(); ++o) sum += problem.bytes[o][choice[o]];
+  return sum;
+}
+
+// Sums in another order differ by their last digits.
+[[nodiscard]] inline double most_bytes(const ConstrainedProblem& problem) { return problem.limit * (1 + 1e-12); }
+
+[[nodiscard]] inline bool fits(const ConstrainedProblem& problem, const std::vector<std::uint32_t>& choice) {
+  return bytes_of(problem, choice) <= most_bytes(problem);
+}
+
+// The least bytes of any choice.
+[[nodiscard]] inline double least_bytes(const ConstrainedProblem& problem) {
+  double sum = 0;
+  for (const std::vector<double>& b : problem.bytes) sum += *std::ranges::min_element(b);
+  return sum;
+}
+
+// Costs with bytes at a multiplier.
+[[nodiscard]] inline ChoiceProblem penalised(const ConstrainedProblem& problem, double multiplier) {
+  ChoiceProblem p = problem.choices;
+  for (std::size_t o = 0; o < p.costs.size(); ++o)
+    for (std::size_t c = 0; c < p.costs[o].size(); ++c) p.costs[o][c] += multiplier * problem.bytes[o][c];
+  return p;
+}
+
+// The cheapest choices within a limit by elimination in which every table holds, in place of one least cost, a front of costs and bytes:
+// label-setting for a constrained shortest path (Irnich and Desaulniers, 2005), over a join tree in place of a path. A label is dropped
+// where another one takes less of both, or where with the least that all else costs and takes it misses what is known.
+
+struct FrontLimits {
+  double most_pairs = 1e8;   // of labels that are put together
+  double most_labels = 2e7;  // that are kept
+};
+
+struct FrontAnswer {
+  bool is_complete = false;                               // else there were too many labels
+  std::optional<std::vector<std::uint32_t>> choice = {};  // complete and none: nothing that fits costs less
+};
+
+// The cheapest that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which gives the cost of all
+// else at least. The closer multiplier and `to_beat` are to the best, the fewer labels there are.
+[[nodiscard]] FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat,
+                                             const FrontLimits& limits = {});
+
+// The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
+// get a multiplier: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint,
+// found from line to line) and choices that fit. Choices whose min-marginal at that multiplier is above these are left out (reduced-cost
+// fixing); what is left goes to fronts of costs and bytes (byte_fronts.hpp). Where these are too large, the answer is the best that is
+// known, with the bound.
 
 struct ConstrainedEffort {
   double most_entries = 1e7;  // of all tables of an elimination
@@ -26,11 +92,13 @@ struct ConstrainedChoice {
 };
 
 // Finds out what pairs of these choices cost, where costs are bounds of it until someone asks; the problem's costs are others then, and
-// none less. Returns: whether anything was not known before. Empty: all is known.
-using FindOut = std::function<bool(const std::vector<std::uint32_t>&)>;
+// none less.
+// Returns: whether anything was not known before. Empty: all is known.
+using ResolveCosts = std::function<bool(const std::vector<std::uint32_t>&)>;
 
-// Requires: costs are finite. Cost: some ten eliminations, and what is left of the problem.
-[[nodiscard]] ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const FindOut& find_out, const Budget& budget,
+// Requires: costs are finite.
+// Cost: some ten eliminations, and what is left of the problem.
+[[nodiscard]] ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const ResolveCosts& resolve, const Budget& budget,
                                                 const ConstrainedEffort& effort = {});
 
 }  // namespace search

@@ -7,9 +7,9 @@ namespace search {
 
 std::uint32_t ConstrainedOperators::add(Operator o) {
   const Shortlist& list = lists_.of(o.kind, block_);
-  const Ways& ways = lists_.catalog().ways(o.kind, block_);
+  const StrategyTable& table = lists_.catalog().table(o.kind, block_);
   std::vector<double>& bytes = problem_.bytes.emplace_back();
-  for (const std::uint32_t w : list.ways) bytes.push_back(o.arrival.empty() ? bytes_of(ways.costs[w], objective_) : 0);
+  for (const std::uint32_t w : list.strategies) bytes.push_back(o.arrival.empty() ? bytes_of(table.costs[w], objective_) : 0);
   problem_.choices.costs.push_back(o.arrival.empty() ? list.seconds : o.arrival);
   operators_.push_back(std::move(o));
   return static_cast<std::uint32_t>(operators_.size() - 1);
@@ -29,26 +29,26 @@ void ConstrainedOperators::join(std::uint32_t from, std::uint32_t to, const Edge
 
 ConstrainedChoice ConstrainedOperators::cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort) {
   problem_.limit = limit;
-  const auto find_out = [&](const std::vector<std::uint32_t>& choice) {
+  const auto resolve = [&](const std::vector<std::uint32_t>& choice) {
     bool is_new = false;
-    for (const Edge& e : edges_) is_new = lists_.find_out_around(*e.costs, choice[e.from], choice[e.to]) || is_new;
+    for (const Edge& e : edges_) is_new = lists_.resolve_around(*e.costs, choice[e.from], choice[e.to]) || is_new;
     return is_new;
   };
-  ConstrainedChoice found = cheapest_within(problem_, find_out, budget, effort);
-  for (std::size_t o = 0; o < found.choice.size(); ++o) found.choice[o] = lists_.of(operators_[o].kind, block_).ways[found.choice[o]];
+  ConstrainedChoice found = cheapest_within(problem_, resolve, budget, effort);
+  for (std::size_t o = 0; o < found.choice.size(); ++o) found.choice[o] = lists_.of(operators_[o].kind, block_).strategies[found.choice[o]];
   return found;
 }
 
-double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& ways) const {
+double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& strategies) const {
   OperatorCatalog& catalog = lists_.catalog();
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o)
-    if (operators_[o].arrival.empty()) sum += seconds_of(catalog.ways(operators_[o].kind, block_).costs[ways[o]], objective_);
+    if (operators_[o].arrival.empty()) sum += seconds_of(catalog.table(operators_[o].kind, block_).costs[strategies[o]], objective_);
   const auto movement = [&](const Edge& e, std::uint32_t from, std::uint32_t to) {
-    return catalog.movement(e.kind, catalog.ways(e.kind.from, block_).layouts[from], catalog.ways(e.kind.to, block_).layouts[to]);
+    return catalog.movement(e.kind, catalog.table(e.kind.from, block_).layouts[from], catalog.table(e.kind.to, block_).layouts[to]);
   };
   for (const Edge& e : edges_)
-    if (operators_[e.from].arrival.empty()) sum += movement(e, ways[e.from], ways[e.to]);
+    if (operators_[e.from].arrival.empty()) sum += movement(e, strategies[e.from], strategies[e.to]);
   for (std::uint32_t o = 0; o < operators_.size(); ++o) {
     const std::vector<double>& arrival = operators_[o].arrival;
     if (arrival.empty()) continue;
@@ -56,7 +56,7 @@ double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& ways) con
     for (std::size_t c = 0; c < arrival.size(); ++c) {
       double s = arrival[c];
       for (const Edge& e : edges_)
-        if (e.from == o) s += movement(e, lists_.of(operators_[o].kind, block_).ways[c], ways[e.to]);
+        if (e.from == o) s += movement(e, lists_.of(operators_[o].kind, block_).strategies[c], strategies[e.to]);
       least = std::min(least, s);
     }
     sum += least;
@@ -64,10 +64,10 @@ double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& ways) con
   return sum;
 }
 
-double ConstrainedOperators::bytes(const std::vector<std::uint32_t>& ways) const {
+double ConstrainedOperators::bytes(const std::vector<std::uint32_t>& strategies) const {
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o)
-    if (operators_[o].arrival.empty()) sum += bytes_of(lists_.catalog().ways(operators_[o].kind, block_).costs[ways[o]], objective_);
+    if (operators_[o].arrival.empty()) sum += bytes_of(lists_.catalog().table(operators_[o].kind, block_).costs[strategies[o]], objective_);
   return sum;
 }
 

@@ -1,4 +1,4 @@
-#include "search/solve/operators/dead_ends.hpp"
+#include "search/solve/operators/elimination.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -44,7 +44,7 @@ class DeadEnds {
     std::ranges::sort(cheapest_first);
     std::vector<std::uint32_t> kept;
     for (const auto& [seconds, choice] : cheapest_first) {
-      const auto is_dead_end = [&, c = choice](std::uint32_t rival) { return is_no_dearer(who, rival, c); };
+      const auto is_dead_end = [&, c = choice](std::uint32_t rival) { return costs_no_more(who, rival, c); };
       if (std::ranges::none_of(std::span(kept).first(std::min(kept.size(), kRivals)), is_dead_end)) kept.push_back(choice);
     }
     std::ranges::sort(kept);
@@ -57,7 +57,7 @@ class DeadEnds {
     return is_first ? p.costs->at(mine, other) : p.costs->at(other, mine);
   }
 
-  // The choice's own cost, and what it costs at least beside its neighbours.
+  // The choice's own cost, and the least that it costs with its neighbours.
   [[nodiscard]] double at_least(std::uint32_t who, std::uint32_t choice) const {
     double seconds = problem_.costs[who][choice];
     for (const std::uint32_t p : pairs_of_[who]) {
@@ -76,7 +76,7 @@ class DeadEnds {
   }
 
   // Whether `rival` costs and takes no more than `choice`, whatever the neighbours choose.
-  [[nodiscard]] bool is_no_dearer(std::uint32_t who, std::uint32_t rival, std::uint32_t choice) const {
+  [[nodiscard]] bool costs_no_more(std::uint32_t who, std::uint32_t rival, std::uint32_t choice) const {
     if (bytes_ != nullptr && (*bytes_)[who][rival] > (*bytes_)[who][choice]) return false;
     double saved = problem_.costs[who][choice] - problem_.costs[who][rival];
     for (const std::uint32_t p : pairs_of_[who]) {

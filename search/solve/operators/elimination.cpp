@@ -6,8 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "search/solve/operators/dead_ends.hpp"
-
 namespace search {
 namespace {
 
@@ -19,47 +17,53 @@ struct Factor {
   std::vector<double> seconds;
 };
 
-// What was found when an operator was eliminated: its best choice for every choice of its neighbours.
+// An eliminated operator: its best choice for every choice of its neighbours.
 struct Eliminated {
   std::uint32_t who = 0;
   std::vector<std::uint32_t> neighbours;
   std::vector<std::uint32_t> best;
 };
 
-class Elimination {
+// Sums of costs by the choices of single operators, of two, and of more.
+class CostTables {
  public:
-  Elimination(const ChoiceProblem& problem, double most_entries)
-      : most_entries_(most_entries), left_(problem.costs.size()), stays_(left_, false), neighbours_(left_) {
-    for (std::size_t o = 0; o < problem.costs.size(); ++o) {
-      std::vector<std::uint32_t>& all = kept_.emplace_back(problem.costs[o].size());
-      std::iota(all.begin(), all.end(), 0);
-      alone_.push_back(problem.costs[o]);
-    }
-    for (const ChoiceProblem::Pair& p : problem.pairs) add_pair(p);
+  explicit CostTables(const ChoiceProblem& problem) : alone_(problem.costs) {
+    for (const ChoiceProblem::Pair& p : problem.pairs) add(p);
   }
 
-  Chosen run() {
-    std::vector<Eliminated> steps;
-    std::vector<bool> gone(alone_.size(), false);
-    for (; left_ > 0; --left_) {
-      const std::uint32_t who = cheapest_to_eliminate(gone);
-      thin_out_around(who);
-      gone[who] = true;
-      steps.push_back(eliminate(who));
+  [[nodiscard]] std::size_t operators() const { return alone_.size(); }
+  [[nodiscard]] const std::vector<double>& alone(std::uint32_t who) const { return alone_[who]; }
+  // Without those of single operators.
+  [[nodiscard]] std::vector<Factor> factors_of(std::uint32_t who, const std::vector<std::uint32_t>& around) const {
+    std::vector<Factor> factors;
+    for (const std::uint32_t n : around) {
+      const auto at = pairs_.find(std::minmax(who, n));
+      if (at != pairs_.end()) factors.push_back({{at->first.first, at->first.second}, at->second});
     }
-    return read_back(steps);
+    for (const Factor& f : wide_)
+      if (std::ranges::binary_search(f.operators, who)) factors.push_back(f);
+    return factors;
   }
-
-  // All but two operators, which may be one.
-  PairCosts run_between(std::uint32_t first, std::uint32_t second) {
-    stays_[first] = stays_[second] = true;
-    std::vector<bool> gone = stays_;
-    for (left_ -= first == second ? 1 : 2; left_ > 0; --left_) {
-      const std::uint32_t who = cheapest_to_eliminate(gone);
-      thin_out_around(who);
-      gone[who] = true;
-      eliminate(who);
+  void forget(std::uint32_t who, const std::vector<std::uint32_t>& around) {
+    for (const std::uint32_t n : around) pairs_.erase(std::minmax(who, n));
+    std::erase_if(wide_, [&](const Factor& f) { return std::ranges::binary_search(f.operators, who); });
+  }
+  void add(Factor rest) {
+    if (rest.operators.empty()) {
+      seconds_ += rest.seconds.front();
+    } else if (rest.operators.size() == 1) {
+      std::vector<double>& alone = alone_[rest.operators.front()];
+      for (std::size_t c = 0; c < alone.size(); ++c) alone[c] += rest.seconds[c];
+    } else if (rest.operators.size() == 2) {
+      const auto [at, is_new] = pairs_.try_emplace({rest.operators[0], rest.operators[1]});
+      if (is_new) at->second.assign(rest.seconds.size(), 0);
+      for (std::size_t i = 0; i < rest.seconds.size(); ++i) at->second[i] += rest.seconds[i];
+    } else {
+      wide_.push_back(std::move(rest));
     }
+  }
+  // Costs of two operators, which may be one, where no others are left.
+  [[nodiscard]] PairCosts between(std::uint32_t first, std::uint32_t second) const {
     PairCosts costs{first == second ? 1 : alone_[first].size(), alone_[second].size(), {}};
     const auto pair = pairs_.find(std::minmax(first, second));
     for (std::size_t r = 0; r < costs.rows; ++r)
@@ -71,9 +75,19 @@ class Elimination {
       }
     return costs;
   }
+  // Where none is left: the one eliminated last knows its choice; with it the one before, and so on.
+  [[nodiscard]] Chosen read_back(const std::vector<Eliminated>& steps) const {
+    Chosen chosen{std::vector<std::uint32_t>(alone_.size(), 0), seconds_};
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+      std::size_t entry = 0;
+      for (const std::uint32_t n : step->neighbours) entry = entry * alone_[n].size() + chosen.choice[n];
+      chosen.choice[step->who] = step->best[entry];
+    }
+    return chosen;
+  }
 
  private:
-  void add_pair(const ChoiceProblem::Pair& p) {
+  void add(const ChoiceProblem::Pair& p) {
     if (p.first == p.second) {
       for (std::size_t c = 0; c < alone_[p.first].size(); ++c) alone_[p.first][c] += p.costs->at(c, c);
       return;
@@ -83,70 +97,64 @@ class Elimination {
     std::vector<double>& sum = at->second;
     const std::size_t columns = alone_[high].size();
     if (is_new) sum.assign(alone_[low].size() * columns, 0);
-    if (is_new) join({low, high});
     for (std::size_t a = 0; a < alone_[low].size(); ++a)
       for (std::size_t b = 0; b < columns; ++b) sum[a * columns + b] += low == p.first ? p.costs->at(a, b) : p.costs->at(b, a);
   }
 
-  void join(const std::vector<std::uint32_t>& together) {
-    for (const std::uint32_t a : together)
-      for (const std::uint32_t b : together)
-        if (a != b) neighbours_[a].insert(b);
+  std::vector<std::vector<double>> alone_;  // [operator][choice]
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
+  std::vector<Factor> wide_;  // of three operators or more
+  double seconds_ = 0;
+};
+
+// Operators that are left, and the choices that they keep.
+class Factors {
+ public:
+  explicit Factors(const ChoiceProblem& problem) : costs_(problem), neighbours_(problem.costs.size()) {
+    for (const std::vector<double>& costs : problem.costs) {
+      kept_.emplace_back(costs.size());
+      std::iota(kept_.back().begin(), kept_.back().end(), 0);
+    }
+    for (const ChoiceProblem::Pair& p : problem.pairs) join({p.first, p.second});
   }
 
+  [[nodiscard]] const CostTables& costs() const { return costs_; }
+  // Entries of the table of an operator and its neighbours.
   [[nodiscard]] double table_size(std::uint32_t who) const {
     double entries = static_cast<double>(kept_[who].size());
     for (const std::uint32_t n : neighbours_[who]) entries *= static_cast<double>(kept_[n].size());
     return entries;
   }
 
-  [[nodiscard]] std::uint32_t cheapest_to_eliminate(const std::vector<bool>& gone) const {
-    std::uint32_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t o = 0; o < alone_.size(); ++o) {
-      if (gone[o]) continue;
-      const double entries = table_size(o);
-      if (entries < least) {
-        least = entries;
-        best = o;
-      }
-    }
-    return best;
-  }
-
-  // Leaves the neighbours of an operator so few choices that its table is small enough.
-  void thin_out_around(std::uint32_t who) {
-    while (table_size(who) > most_entries_) {
-      const auto largest = std::ranges::max_element(neighbours_[who], {}, [&](std::uint32_t n) { return stays_[n] ? 0 : kept_[n].size(); });
-      if (stays_[*largest] || kept_[*largest].size() <= kFewest) return;
+  // Leaves the neighbours of an operator, but for those that stay, so few choices that its table is small enough. Returns: whether it did
+  // not have to.
+  bool thin_out_around(std::uint32_t who, const std::vector<bool>& stays, double most_entries) {
+    bool was_small = true;
+    while (table_size(who) > most_entries) {
+      const auto largest = std::ranges::max_element(neighbours_[who], {}, [&](std::uint32_t n) { return stays[n] ? 0 : kept_[n].size(); });
+      if (stays[*largest] || kept_[*largest].size() <= kFewest) break;
       halve(*largest);
-      is_optimal_ = false;
+      was_small = false;
     }
-  }
-
-  void halve(std::uint32_t who) {
-    std::vector<std::uint32_t>& kept = kept_[who];
-    std::ranges::stable_sort(kept, {}, [&](std::uint32_t c) { return alone_[who][c]; });
-    kept.resize(std::max(kFewest, kept.size() / 2));
-    std::ranges::sort(kept);
+    return was_small;
   }
 
   // Goes through the table of all kept choices of `who` (fastest) and its neighbours.
   Eliminated eliminate(std::uint32_t who) {
     const std::vector<std::uint32_t> around(neighbours_[who].begin(), neighbours_[who].end());
-    std::vector<Factor> factors = factors_of(who, around);
+    std::vector<Factor> factors = costs_.factors_of(who, around);
     Eliminated step{who, around, {}};
     Factor rest{around, {}};
     std::size_t entries = 1;
-    for (const std::uint32_t n : around) entries *= alone_[n].size();
+    for (const std::uint32_t n : around) entries *= costs_.alone(n).size();
     rest.seconds.assign(entries, std::numeric_limits<double>::infinity());
     step.best.assign(entries, 0);
     std::vector<std::uint32_t> at(around.size(), 0);  // positions in kept_
     for (bool more = true; more; more = advance(around, at)) {
       std::size_t entry = 0;
-      for (std::size_t i = 0; i < around.size(); ++i) entry = entry * alone_[around[i]].size() + kept_[around[i]][at[i]];
+      for (std::size_t i = 0; i < around.size(); ++i) entry = entry * costs_.alone(around[i]).size() + kept_[around[i]][at[i]];
       // Where the choices of the neighbours are fixed, each factor is a row over the choices of `who`.
-      sums_.assign(alone_[who].begin(), alone_[who].end());
+      sums_ = costs_.alone(who);
       for (const Factor& f : factors) add_row(f, who, around, at);
       for (const std::uint32_t c : kept_[who]) {
         if (sums_[c] >= rest.seconds[entry]) continue;
@@ -154,9 +162,26 @@ class Elimination {
         step.best[entry] = c;
       }
     }
-    forget(who, around);
-    keep(std::move(rest));
+    costs_.forget(who, around);
+    costs_.add(std::move(rest));
+    for (const std::uint32_t n : around) neighbours_[n].erase(who);
+    neighbours_[who].clear();
+    join(around);
     return step;
+  }
+
+ private:
+  void join(const std::vector<std::uint32_t>& together) {
+    for (const std::uint32_t a : together)
+      for (const std::uint32_t b : together)
+        if (a != b) neighbours_[a].insert(b);
+  }
+
+  void halve(std::uint32_t who) {
+    std::vector<std::uint32_t>& kept = kept_[who];
+    std::ranges::stable_sort(kept, {}, [&](std::uint32_t c) { return costs_.alone(who)[c]; });
+    kept.resize(std::max(kFewest, kept.size() / 2));
+    std::ranges::sort(kept);
   }
 
   bool advance(const std::vector<std::uint32_t>& around, std::vector<std::uint32_t>& at) const {
@@ -167,21 +192,10 @@ class Elimination {
     return false;
   }
 
-  std::vector<Factor> factors_of(std::uint32_t who, const std::vector<std::uint32_t>& around) const {
-    std::vector<Factor> factors;
-    for (const std::uint32_t n : around) {
-      const auto at = pairs_.find(std::minmax(who, n));
-      if (at != pairs_.end()) factors.push_back({{at->first.first, at->first.second}, at->second});
-    }
-    for (const Factor& f : wide_)
-      if (std::ranges::binary_search(f.operators, who)) factors.push_back(f);
-    return factors;
-  }
-
   void add_row(const Factor& f, std::uint32_t who, const std::vector<std::uint32_t>& around, const std::vector<std::uint32_t>& at) {
     std::size_t base = 0, stride = 0;
     for (const std::uint32_t o : f.operators) {
-      const std::size_t size = alone_[o].size();
+      const std::size_t size = costs_.alone(o).size();
       base *= size;
       stride *= size;
       if (o == who) stride = 1;
@@ -190,71 +204,59 @@ class Elimination {
     for (const std::uint32_t c : kept_[who]) sums_[c] += f.seconds[base + c * stride];
   }
 
-  void forget(std::uint32_t who, const std::vector<std::uint32_t>& around) {
-    for (const std::uint32_t n : around) {
-      pairs_.erase(std::minmax(who, n));
-      neighbours_[n].erase(who);
-    }
-    std::erase_if(wide_, [&](const Factor& f) { return std::ranges::binary_search(f.operators, who); });
-    neighbours_[who].clear();
-  }
-
-  void keep(Factor rest) {
-    if (rest.operators.empty()) {
-      seconds_ += rest.seconds.front();
-    } else if (rest.operators.size() == 1) {
-      std::vector<double>& alone = alone_[rest.operators.front()];
-      for (std::size_t c = 0; c < alone.size(); ++c) alone[c] += rest.seconds[c];
-    } else if (rest.operators.size() == 2) {
-      const auto [at, is_new] = pairs_.try_emplace({rest.operators[0], rest.operators[1]});
-      if (is_new) at->second.assign(rest.seconds.size(), 0);
-      for (std::size_t i = 0; i < rest.seconds.size(); ++i) at->second[i] += rest.seconds[i];
-      join(rest.operators);
-    } else {
-      join(rest.operators);
-      wide_.push_back(std::move(rest));
-    }
-  }
-
-  // The one eliminated last knows its choice; with it the one before, and so on.
-  Chosen read_back(const std::vector<Eliminated>& steps) const {
-    Chosen chosen{std::vector<std::uint32_t>(alone_.size(), 0), seconds_, is_optimal_};
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      std::size_t entry = 0;
-      for (const std::uint32_t n : step->neighbours) entry = entry * alone_[n].size() + chosen.choice[n];
-      chosen.choice[step->who] = step->best[entry];
-    }
-    return chosen;
-  }
-
-  double most_entries_;
-  std::size_t left_;
-  std::vector<bool> stays_;                          // operators that are never eliminated
-  std::vector<std::vector<double>> alone_;           // [operator][choice]
+  CostTables costs_;
   std::vector<std::vector<std::uint32_t>> kept_;     // [operator]: choices, ascending
   std::vector<std::set<std::uint32_t>> neighbours_;  // [operator]
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
-  std::vector<Factor> wide_;  // of three operators or more
   std::vector<double> sums_;
-  double seconds_ = 0;
-  bool is_optimal_ = true;
 };
+
+struct Elimination {
+  std::vector<Eliminated> steps;
+  bool is_optimal = true;
+};
+
+// Eliminates all operators but those that stay, the one with the smallest table first.
+Elimination eliminate(Factors& factors, const std::vector<bool>& stays, double most_entries) {
+  Elimination done;
+  std::vector<bool> gone = stays;
+  for (std::ptrdiff_t left = std::ranges::count(gone, false); left > 0; --left) {
+    std::uint32_t who = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint32_t o = 0; o < factors.costs().operators(); ++o) {
+      const double entries = gone[o] ? least : factors.table_size(o);
+      if (entries >= least) continue;
+      least = entries;
+      who = o;
+    }
+    done.is_optimal = factors.thin_out_around(who, stays, most_entries) && done.is_optimal;
+    gone[who] = true;
+    done.steps.push_back(factors.eliminate(who));
+  }
+  return done;
+}
 
 }  // namespace
 
 Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   const std::vector<std::vector<std::uint32_t>> left = without_dead_ends(problem);
-  Chosen chosen = Elimination(restricted(problem, left), most_entries).run();
+  Factors factors(restricted(problem, left));
+  const Elimination done = eliminate(factors, std::vector<bool>(left.size(), false), most_entries);
+  Chosen chosen = factors.costs().read_back(done.steps);
+  chosen.is_optimal = done.is_optimal;
   for (std::size_t o = 0; o < left.size(); ++o) chosen.choice[o] = left[o][chosen.choice[o]];
   return chosen;
 }
 
 PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second, double most_entries) {
-  return Elimination(problem, most_entries).run_between(first, second);
+  Factors factors(problem);
+  std::vector<bool> stays(problem.costs.size(), false);
+  stays[first] = stays[second] = true;
+  eliminate(factors, stays, most_entries);
+  return factors.costs().between(first, second);
 }
 
 PairCosts cheapest_by(const ChoiceProblem& problem, std::uint32_t who, double most_entries) {
-  return Elimination(problem, most_entries).run_between(who, who);
+  return cheapest_between(problem, who, who, most_entries);
 }
 
 double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice) {

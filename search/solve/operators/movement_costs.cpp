@@ -1,4 +1,4 @@
-#include "search/solve/operators/movement_costs.hpp"
+#include "search/solve/operators/operator_catalog.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +12,12 @@ namespace search {
 namespace {
 
 constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
-// A device that sends more messages than this in a round talks to each other one apart: no program moves tensors so, and nor do we. An
+// A device that sends more messages than this in a round sends to each other one by itself: no program moves tensors so, and nor do we. An
 // all-to-all is one transfer.
 constexpr int kMostLaunches = 16;
-constexpr double kHopeless = 1e6;    // seconds
-constexpr double kRounding = 1e-12;  // of a share of a tensor
-constexpr int kMostPowers = 24;      // of four: 256 TiB
+constexpr double kInfeasible = 1e6;         // seconds
+constexpr double kRoundingOfSizes = 1e-12;  // of a share of a tensor
+constexpr int kMostPowers = 24;             // of four: 256 TiB
 
 double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
   if (a.sum != b.sum) return 0;
@@ -29,7 +29,8 @@ double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
 
 double whole(const MovementCosts::Box& box) { return in_common(box, box); }
 
-// Of whole boxes, which do not overlap. Partial sums are worth their share: whoever lacks others has to get at least one of them.
+// The share of whole boxes, which do not overlap. Partial sums count with their share: whoever lacks others has to get at least one of
+// them.
 double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const MovementCosts::Box> held, int sums) {
   double lacking = 0;
   for (MovementCosts::Box w : wanted) {
@@ -65,7 +66,7 @@ int most_launches(const sim::Round& round) {
 
 }  // namespace
 
-// What may enter a device: over the last links of the routes to it. What may enter a domain: through each NIC that its devices use.
+// Bandwidth into a device: over the last links of the routes to it. Bandwidth into a domain: through each NIC that its devices use.
 MovementCosts::MovementCosts(const Problem& problem)
     : problem_(problem),
       oracle_(problem.cluster, problem.oracle.config(), 0),
@@ -90,7 +91,7 @@ MovementCosts::MovementCosts(const Problem& problem)
         if (cluster.domains() > 1 && nics.insert(nic).second)
           sum += cluster.route_through_nics(outside, d, cluster.nics_of(outside).front(), nic).bandwidth.value();
   }
-  // Of a message without bytes inside a domain, and between two.
+  // Seconds of a message without bytes inside a domain, and between two.
   const auto latency = [&](base::DeviceId from, base::DeviceId to) {
     return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(0), .group = {from, to}}}).time.value();
   };
@@ -129,7 +130,7 @@ double MovementCosts::on_curve(Curve& c, double bytes) const {
 }
 
 double MovementCosts::seconds(const sim::Movement& movement) const {
-  if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kHopeless;
+  if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kInfeasible;
   double sum = 0;
   for (const sim::Round& r : movement.rounds) sum += std::max(oracle_.round(r).time.value(), launch_ * most_launches(r));
   return sum;
@@ -217,7 +218,7 @@ MovementCosts::Bound MovementCosts::bound(std::uint32_t from, std::uint32_t to) 
       while (h != have.end() && h->first < where) ++h;
       const std::span<const Box> there = h != have.end() && h->first == where ? std::span<const Box>(h->second) : std::span<const Box>();
       const double lacking = share_lacking(boxes, there, sums);
-      if (lacking <= kRounding) continue;
+      if (lacking <= kRoundingOfSizes) continue;
       bound.latency = latency;
       bound.seconds_per_byte = std::max(bound.seconds_per_byte, lacking / into[static_cast<std::size_t>(where)]);
     }

@@ -6,7 +6,7 @@
 #include <limits>
 #include <variant>
 
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/kernels/cost_table.hpp"
@@ -15,7 +15,7 @@
 namespace search {
 namespace {
 
-// Whether a tensor that is trained, or has a gradient for another reason, lies behind each node.
+// Whether a tensor that is trained, or has a gradient for another reason, lies after each node.
 std::vector<bool> nodes_with_gradients(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
   std::vector<bool> is(graph.nodes().size(), false);
   for (const pcg::GraphNodeId n : with_gradient) is[n.value] = true;
@@ -75,13 +75,13 @@ bool is_plain_cut(const Strategy& s, int devices, int machine) {
 }
 
 // On the slowest type of device: its kernels, or its host, if that takes longer.
-double slowest(std::initializer_list<const sim::Cost*> prices) {
+double slowest(std::initializer_list<const sim::Cost*> costs) {
   double device = 0, host = 0;
   std::size_t types = 0;
-  for (const sim::Cost* p : prices) types = std::max(types, p->on_type.size());
+  for (const sim::Cost* p : costs) types = std::max(types, p->on_type.size());
   for (std::size_t t = 0; t < types; ++t) {
     double on_device = 0, on_host = 0;
-    for (const sim::Cost* p : prices) {
+    for (const sim::Cost* p : costs) {
       if (p->empty()) continue;
       on_device += p->on_type[t].device.value();
       on_host += p->on_type[t].host.value();
@@ -149,16 +149,16 @@ std::optional<EdgeKind> OperatorCatalog::edge_at(const pcg::Graph& graph, const 
   return EdgeKind{from, static_cast<std::uint32_t>(t.output), to, input, kinds_[to].has_gradient[input]};
 }
 
-const Ways& OperatorCatalog::ways(KindNumber k, DeviceBlock block) {
-  const auto at = ways_.find({k, block});
-  if (at != ways_.end()) return at->second;
-  return ways_.emplace(std::pair(k, block), priced(kinds_[k], block)).first->second;
+const StrategyTable& OperatorCatalog::table(KindNumber k, DeviceBlock block) {
+  const auto at = tables_.find({k, block});
+  if (at != tables_.end()) return at->second;
+  return tables_.emplace(std::pair(k, block), table_of(kinds_[k], block)).first->second;
 }
 
-Strategy OperatorCatalog::strategy(KindNumber k, DeviceBlock block, std::uint32_t way) {
-  const DeviceBlock priced = alike(block);
-  Strategy s = ways(k, priced).strategies[way];
-  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(block.start - priced.start));
+Strategy OperatorCatalog::strategy(KindNumber k, DeviceBlock block, std::uint32_t number) {
+  const DeviceBlock representative = alike(block);
+  Strategy s = table(k, representative).strategies[number];
+  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(block.start - representative.start));
   return s;
 }
 
@@ -178,63 +178,63 @@ std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout
   return n;
 }
 
-Ways OperatorCatalog::priced(const OperatorKind& kind, DeviceBlock block) {
+StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, DeviceBlock block) {
   std::vector<Strategy> strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
   const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
   if (has_weights)
     for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine_size()))
       strategies.push_back(std::move(s));
-  return priced(kind, std::move(strategies), block.size);
+  return table_of(kind, std::move(strategies), block.size);
 }
 
-const Ways& OperatorCatalog::plain_ways(KindNumber k, int devices) {
-  const auto [at, is_new] = plain_ways_.try_emplace({k, devices});
+const StrategyTable& OperatorCatalog::plain_table(KindNumber k, int devices) {
+  const auto [at, is_new] = plain_tables_.try_emplace({k, devices});
   if (!is_new) return at->second;
   const OperatorKind& kind = kinds_[k];
   const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_);
   std::vector<Strategy> plain;
   std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
   if (plain.empty()) plain = all;
-  return at->second = priced(kind, std::move(plain), devices);
+  return at->second = table_of(kind, std::move(plain), devices);
 }
 
 double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Objective& objective) {
   double least = std::numeric_limits<double>::infinity();
-  for (const StrategyCost& c : plain_ways(k, devices).costs) least = std::min(least, seconds_of(c, objective));
+  for (const StrategyCost& c : plain_table(k, devices).costs) least = std::min(least, seconds_of(c, objective));
   return least;
 }
 
 double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
-  const Ways& ways = plain_ways(k, devices);
+  const StrategyTable& table = plain_table(k, devices);
   const auto by_samples = [&](const Strategy& s) { return !s.sharding.degrees.empty() && s.sharding.degrees[0] == devices; };
-  const auto at = std::ranges::find_if(ways.strategies, by_samples);
-  if (at != ways.strategies.end()) return ways.costs[static_cast<std::size_t>(at - ways.strategies.begin())].kernels;
-  return std::ranges::max(ways.costs, {}, &StrategyCost::kernels).kernels;
+  const auto at = std::ranges::find_if(table.strategies, by_samples);
+  if (at != table.strategies.end()) return table.costs[static_cast<std::size_t>(at - table.strategies.begin())].kernels;
+  return std::ranges::max(table.costs, {}, &StrategyCost::kernels).kernels;
 }
 
 int OperatorCatalog::machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }
 
 // One plan, in which every strategy has a specimen.
-Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
-  Ways ways{.strategies = std::move(strategies)};
-  for (const Strategy& s : ways.strategies) ways.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
-  const Specimens specimens = specimens_of(kind, ways.strategies.size());
+StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
+  StrategyTable table{.strategies = std::move(strategies)};
+  for (const Strategy& s : table.strategies) table.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
+  const Specimens specimens = specimens_of(kind, table.strategies.size());
   std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
-  for (std::size_t s = 0; s < ways.strategies.size(); ++s) choice[specimens.nodes[s]] = &ways.strategies[s];
+  for (std::size_t s = 0; s < table.strategies.size(); ++s) choice[specimens.nodes[s]] = &table.strategies[s];
   const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, choice);
   const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
   const sim::FlowGraph flow = sim::flow_graph(plan);
   const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
-  sim::CostTable prices(plan, flow, problem_.cluster, framework);
+  sim::CostTable costs(plan, flow, problem_.cluster, framework);
   const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, framework);
   for (const std::uint32_t specimen : specimens.nodes) {
     const std::uint32_t n = nodes[specimen];
     const sim::NodeLayouts& layouts = flow.layouts[n];
-    StrategyCost& cost = ways.costs.emplace_back();
-    cost.kernels = slowest({&prices.forward(n), &prices.input_gradient(n), &prices.weight_gradient(n)});
+    StrategyCost& cost = table.costs.emplace_back();
+    cost.kernels = slowest({&costs.forward(n), &costs.input_gradient(n), &costs.weight_gradient(n)});
     const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
-    cost.forward = slowest({&prices.forward(n)});
-    cost.buffering = slowest({&prices.gradient_buffer(n)});
+    cost.forward = slowest({&costs.forward(n)});
+    cost.buffering = slowest({&costs.gradient_buffer(n)});
     for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
       for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
       for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);
@@ -259,25 +259,25 @@ Ways OperatorCatalog::priced(const OperatorKind& kind, std::vector<Strategy> str
       cost.synchronisation +=
           movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }
-    if (parameters > 0) cost.update = slowest({&prices.optimizer(problem_.training.optimizer, parameters)});
-    ways.layouts.push_back(
+    if (parameters > 0) cost.update = slowest({&costs.optimizer(problem_.training.optimizer, parameters)});
+    table.layouts.push_back(
         {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
   }
-  return ways;
+  return table;
 }
 
-double OperatorCatalog::movement_at_least(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+double OperatorCatalog::movement_at_least(const EdgeKind& edge, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to) {
   const double forward = movements_.at_least(from.outputs[edge.output], to.inputs[edge.input]);
   return edge.has_gradient ? forward + movements_.at_least(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
 }
 
-double OperatorCatalog::transfer_at_least(KindNumber k, const Ways::Layouts& from, const Ways::Layouts& to) {
+double OperatorCatalog::transfer_at_least(KindNumber k, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to) {
   const double forward = movements_.at_least(from.outputs[0], to.outputs[0]);
   const bool has_gradient = std::ranges::find(kinds_[k].has_gradient, true) != kinds_[k].has_gradient.end();
   return has_gradient ? forward + movements_.at_least(to.output_gradients[0], from.output_gradients[0]) : forward;
 }
 
-double OperatorCatalog::movement(const EdgeKind& edge, const Ways::Layouts& from, const Ways::Layouts& to) {
+double OperatorCatalog::movement(const EdgeKind& edge, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to) {
   const double forward = movements_.seconds(from.outputs[edge.output], to.inputs[edge.input]);
   return edge.has_gradient ? forward + movements_.seconds(to.input_gradients[edge.input], from.output_gradients[edge.output]) : forward;
 }

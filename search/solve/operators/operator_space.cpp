@@ -4,7 +4,7 @@
 
 #include "search/solve/operators/elimination.hpp"
 #include "search/solve/operators/shortlists.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
+#include "search/solve/operators/strategies.hpp"
 
 namespace search {
 
@@ -20,27 +20,27 @@ std::size_t OperatorSpace::kinds() const {
   return kinds.size();
 }
 
-std::size_t OperatorSpace::ways_of_kinds() const {
+std::size_t OperatorSpace::strategies_of_kinds() const {
   std::set<KindNumber> kinds;
-  std::size_t ways = 0;
+  std::size_t count = 0;
   for (const std::uint32_t n : operators_)
-    if (kinds.insert(kinds_[n]).second) ways += catalog_.ways(kinds_[n], block_).costs.size();
-  return ways;
+    if (kinds.insert(kinds_[n]).second) count += catalog_.table(kinds_[n], block_).costs.size();
+  return count;
 }
 
-double OperatorSpace::seconds(const std::vector<std::uint32_t>& way, const Objective& objective) {
+double OperatorSpace::seconds(const std::vector<std::uint32_t>& strategy, const Objective& objective) {
   std::vector<std::uint32_t> of_node(graph_.nodes().size(), 0);
   double sum = 0;
   for (std::size_t o = 0; o < operators_.size(); ++o) {
     const std::uint32_t node = operators_[o];
-    of_node[node] = way[o];
-    const Ways& mine = ways(o);
-    sum += seconds_of(mine.costs[way[o]], objective);
+    of_node[node] = strategy[o];
+    const StrategyTable& mine = table(o);
+    sum += seconds_of(mine.costs[strategy[o]], objective);
     for (std::uint32_t i = 0; i < graph_.nodes()[node].inputs.size(); ++i) {
       const auto edge = catalog_.edge_at(graph_, kinds_, node, i);
       if (!edge) continue;
-      const Ways& from = catalog_.ways(edge->from, block_);
-      sum += catalog_.movement(*edge, from.layouts[of_node[graph_.nodes()[node].inputs[i].node.value]], mine.layouts[way[o]]);
+      const StrategyTable& from = catalog_.table(edge->from, block_);
+      sum += catalog_.movement(*edge, from.layouts[of_node[graph_.nodes()[node].inputs[i].node.value]], mine.layouts[strategy[o]]);
     }
   }
   return sum;
@@ -67,19 +67,19 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Objective& ob
     bool is_new = false;
     for (std::size_t p = 0; p < problem.pairs.size(); ++p)
       is_new =
-          lists.find_out_around(*edge_of_pair[p], chosen.choice[problem.pairs[p].first], chosen.choice[problem.pairs[p].second]) || is_new;
+          lists.resolve_around(*edge_of_pair[p], chosen.choice[problem.pairs[p].first], chosen.choice[problem.pairs[p].second]) || is_new;
     if (is_new) continue;
     Answer answer{{}, chosen.seconds, chosen.is_optimal};
     for (std::size_t o = 0; o < operators_.size(); ++o)
-      answer.way.push_back(lists.of(kinds_[operators_[o]], block_).ways[chosen.choice[o]]);
+      answer.strategy.push_back(lists.of(kinds_[operators_[o]], block_).strategies[chosen.choice[o]]);
     return answer;
   }
   return std::nullopt;
 }
 
-pcg::Plan OperatorSpace::plan(const Problem& problem, const std::vector<std::uint32_t>& way) const {
+pcg::Plan OperatorSpace::plan(const Problem& problem, const std::vector<std::uint32_t>& strategy) const {
   std::vector<const Strategy*> of_node(graph_.nodes().size(), nullptr);
-  for (std::size_t o = 0; o < operators_.size(); ++o) of_node[operators_[o]] = &ways(o).strategies[way[o]];
+  for (std::size_t o = 0; o < operators_.size(); ++o) of_node[operators_[o]] = &table(o).strategies[strategy[o]];
   return plan_of_strategies(problem, graph_, of_node);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The operators of one graph, each of which runs on all devices in one of its ways, one operator after another.
+// The operators of one graph, each of which runs on all devices in one of its strategies, one operator after another.
 
 #include <cstdint>
 #include <optional>
@@ -16,24 +16,26 @@ class OperatorSpace {
   // `graph` is a micro-batch, which is the whole batch; devices 0 to `devices` - 1 run it. Graph and catalog outlive the object.
   OperatorSpace(OperatorCatalog& catalog, const pcg::Graph& graph, int devices);
 
-  // The operators of the graph, in its order, without sources, and their ways.
+  // The operators of the graph, in its order, without sources, and their strategies.
   [[nodiscard]] const std::vector<std::uint32_t>& operators() const { return operators_; }
-  [[nodiscard]] const Ways& ways(std::size_t of_operator) const { return catalog_.ways(kinds_[operators_[of_operator]], block_); }
+  [[nodiscard]] const StrategyTable& table(std::size_t of_operator) const {
+    return catalog_.table(kinds_[operators_[of_operator]], block_);
+  }
   // How many kinds there are, and how many ways of them all.
   [[nodiscard]] std::size_t kinds() const;
-  [[nodiscard]] std::size_t ways_of_kinds() const;
-  // The cheapest ways together.
+  [[nodiscard]] std::size_t strategies_of_kinds() const;
+  // The cheapest strategies together.
   struct Answer {
-    std::vector<std::uint32_t> way;  // numbered as operators()
+    std::vector<std::uint32_t> strategy;  // numbered as operators()
     double seconds = 0;
-    bool is_optimal = true;  // no others of those that were looked at cost less
+    bool is_optimal = true;  // no others of those that were compared cost less
   };
-  // Of each kind the `most` ways that cost least by themselves are looked at; nullopt: the time was up first.
+  // The `most` strategies of each kind that cost least by themselves are compared; nullopt: the time was up first.
   [[nodiscard]] std::optional<Answer> cheapest(const Objective& objective, std::size_t most, const Budget& budget);
-  // What ways cost together. Numbered as operators().
-  [[nodiscard]] double seconds(const std::vector<std::uint32_t>& way, const Objective& objective);
+  // The cost of strategies together. Numbered as operators().
+  [[nodiscard]] double seconds(const std::vector<std::uint32_t>& strategy, const Objective& objective);
   // The plan that they make, numbered as operators(), without name and summary.
-  [[nodiscard]] pcg::Plan plan(const Problem& problem, const std::vector<std::uint32_t>& way) const;
+  [[nodiscard]] pcg::Plan plan(const Problem& problem, const std::vector<std::uint32_t>& strategy) const;
 
  private:
   OperatorCatalog& catalog_;

@@ -10,35 +10,35 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
   const auto [at, is_new] = lists_.try_emplace({kind, block});
   Shortlist& list = at->second;
   if (!is_new) return list;
-  const Ways& ways = catalog_.ways(kind, block);
-  for (std::uint32_t w = 0; w < ways.costs.size(); ++w)
-    if (is_allowed(kind, ways.strategies[w]) &&
-        (!cuts_.only_largest || cuts_largest(kind, ways.strategies, ways.strategies[w], block.size)))
-      list.ways.push_back(w);
-  if (list.ways.empty()) {
-    list.ways.resize(ways.costs.size());
-    std::iota(list.ways.begin(), list.ways.end(), 0);
+  const StrategyTable& table = catalog_.table(kind, block);
+  for (std::uint32_t w = 0; w < table.costs.size(); ++w)
+    if (is_allowed(kind, table.strategies[w]) &&
+        (!cuts_.only_largest || cuts_largest(kind, table.strategies, table.strategies[w], block.size)))
+      list.strategies.push_back(w);
+  if (list.strategies.empty()) {
+    list.strategies.resize(table.costs.size());
+    std::iota(list.strategies.begin(), list.strategies.end(), 0);
   }
-  std::ranges::stable_sort(list.ways, {}, [&](std::uint32_t w) { return seconds_of(ways.costs[w], objective_); });
-  const std::size_t kept = std::min(list.ways.size(), most_);
-  const std::vector<bool> is_lean = lean(ways, list.ways);
+  std::ranges::stable_sort(list.strategies, {}, [&](std::uint32_t w) { return seconds_of(table.costs[w], objective_); });
+  const std::size_t kept = std::min(list.strategies.size(), most_);
+  const std::vector<bool> is_low_memory = low_memory(table, list.strategies);
   std::size_t place = 0;
-  std::erase_if(list.ways, [&](std::uint32_t w) { return place++ >= kept && !ways.is_plain[w] && !is_lean[w]; });
-  for (const std::uint32_t w : list.ways) list.seconds.push_back(seconds_of(ways.costs[w], objective_));
+  std::erase_if(list.strategies, [&](std::uint32_t w) { return place++ >= kept && !table.is_plain[w] && !is_low_memory[w]; });
+  for (const std::uint32_t w : list.strategies) list.seconds.push_back(seconds_of(table.costs[w], objective_));
   return list;
 }
 
-// By way; none where they are not asked for.
-std::vector<bool> Shortlists::lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const {
-  std::vector<bool> is_lean(ways.costs.size(), false);
+// By strategy; none where they are not asked for.
+std::vector<bool> Shortlists::low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const {
+  std::vector<bool> is_low_memory(table.costs.size(), false);
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t w : cheapest_first) {
-    const double bytes = bytes_of(ways.costs[w], objective_);
-    if (!has_lean_ || bytes >= least) continue;
+    const double bytes = bytes_of(table.costs[w], objective_);
+    if (!has_low_memory_ || bytes >= least) continue;
     least = bytes;
-    is_lean[w] = true;
+    is_low_memory[w] = true;
   }
-  return is_lean;
+  return is_low_memory;
 }
 
 bool Shortlists::is_allowed(const pcg::Loop& loop) const {
@@ -59,7 +59,7 @@ bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {
 
 bool Shortlists::cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const {
   const std::vector<pcg::Loop>& loops = catalog_.kind(kind).node.space->loops;
-  // Of the one loop that all devices share out; 0: there is none.
+  // Iterations of the one loop that all devices share out; 0: there is none.
   const auto iterations = [&](const Strategy& t) {
     const auto cut = std::ranges::find(t.sharding.degrees, devices);
     return cut == t.sharding.degrees.end() ? std::int64_t{0} : loops[static_cast<std::size_t>(cut - t.sharding.degrees.begin())].size;
@@ -73,34 +73,34 @@ EdgeCosts& Shortlists::edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock 
   EdgeCosts& edge = at->second;
   if (!is_new) return edge;
   const Shortlist &rows = of(kind.from, from), &columns = of(kind.to, to);
-  const Ways &a = catalog_.ways(kind.from, from), &b = catalog_.ways(kind.to, to);
+  const StrategyTable &a = catalog_.table(kind.from, from), &b = catalog_.table(kind.to, to);
   edge = {kind, from, to, static_cast<std::uint32_t>(edges_.size() - 1), nullptr, {}};
-  edge.costs = std::make_shared<PairCosts>(PairCosts{rows.ways.size(), columns.ways.size(), {}});
-  for (const std::uint32_t row : rows.ways)
-    for (const std::uint32_t column : columns.ways)
+  edge.costs = std::make_shared<PairCosts>(PairCosts{rows.strategies.size(), columns.strategies.size(), {}});
+  for (const std::uint32_t row : rows.strategies)
+    for (const std::uint32_t column : columns.strategies)
       edge.costs->seconds.push_back(catalog_.movement_at_least(kind, a.layouts[row], b.layouts[column]));
   edge.is_known.assign(edge.costs->seconds.size(), false);
   return edge;
 }
 
-bool Shortlists::find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+bool Shortlists::resolve(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
   const std::size_t at = row * edge.costs->columns + column;
   if (edge.is_known[at]) return false;
-  const Ways &a = catalog_.ways(edge.kind.from, edge.from), &b = catalog_.ways(edge.kind.to, edge.to);
-  const double seconds =
-      catalog_.movement(edge.kind, a.layouts[of(edge.kind.from, edge.from).ways[row]], b.layouts[of(edge.kind.to, edge.to).ways[column]]);
+  const StrategyTable &a = catalog_.table(edge.kind.from, edge.from), &b = catalog_.table(edge.kind.to, edge.to);
+  const double seconds = catalog_.movement(edge.kind, a.layouts[of(edge.kind.from, edge.from).strategies[row]],
+                                           b.layouts[of(edge.kind.to, edge.to).strategies[column]]);
   edge.costs->seconds[at] = std::max(edge.costs->seconds[at], seconds);
   edge.is_known[at] = true;
   return true;
 }
 
-bool Shortlists::find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
-  if (!find_out(edge, row, column)) return false;
+bool Shortlists::resolve_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column) {
+  if (!resolve(edge, row, column)) return false;
   const double seconds = edge.costs->at(row, column);
   for (std::uint32_t r = 0; r < edge.costs->rows; ++r)
-    if (edge.costs->at(r, column) < seconds) find_out(edge, r, column);
+    if (edge.costs->at(r, column) < seconds) resolve(edge, r, column);
   for (std::uint32_t c = 0; c < edge.costs->columns; ++c)
-    if (edge.costs->at(row, c) < seconds) find_out(edge, row, c);
+    if (edge.costs->at(row, c) < seconds) resolve(edge, row, c);
   return true;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The ways of running operators that a search looks at under one objective, and what moves between them.
+// The strategies of operators that a search compares under one objective, and what moves between them.
 
 #include <cstdint>
 #include <map>
@@ -21,13 +21,13 @@ struct Cuts {
   [[nodiscard]] bool all() const { return samples && features && reduction && heads && !only_largest; }
 };
 
-// Of the ways of a kind on a block those that cost least by themselves, and the plain ones (Ways::is_plain).
+// Strategies of a kind on a block: those that cost least by themselves, and the plain ones (StrategyTable::is_plain).
 struct Shortlist {
-  std::vector<std::uint32_t> ways;
+  std::vector<std::uint32_t> strategies;
   std::vector<double> seconds;  // of each
 };
 
-// Movements between the ways on two shortlists: those that were asked about, and bounds of the others.
+// Movements between the strategies on two shortlists: those that were asked about, and bounds of the others.
 struct EdgeCosts {
   EdgeKind kind;
   DeviceBlock from, to;
@@ -39,34 +39,34 @@ struct EdgeCosts {
 // Movements count with a bound of their time until they are part of a cheapest answer, so that few have to be asked about.
 class Shortlists {
  public:
-  // The catalog outlives the object. `most_cut`: of ways that cut more loops none is listed. Where none of an operator's ways is as `cuts`
-  // says, all are. `has_lean`: ways that take less memory than all cheaper ones are listed, too.
+  // The catalog outlives the object. `most_cut`: of strategies that cut more loops none is listed. Where none of an operator's strategies
+  // is as `cuts` says, all are. `has_low_memory`: strategies that take less memory than all cheaper ones are listed, too.
   Shortlists(OperatorCatalog& catalog, const Objective& objective, std::size_t most, int most_cut = kAnyCuts, Cuts cuts = {},
-             bool has_lean = false)
-      : catalog_(catalog), objective_(objective), most_(most), most_cut_(most_cut), cuts_(cuts), has_lean_(has_lean) {}
+             bool has_low_memory = false)
+      : catalog_(catalog), objective_(objective), most_(most), most_cut_(most_cut), cuts_(cuts), has_low_memory_(has_low_memory) {}
   static constexpr int kAnyCuts = 1000;
 
   [[nodiscard]] const Shortlist& of(KindNumber kind, DeviceBlock block);
   // Cost: O(entries) bounds, once.
   [[nodiscard]] EdgeCosts& edge(const EdgeKind& kind, DeviceBlock from, DeviceBlock to);
-  // Finds out what the movement costs, and those besides that would seem quicker in its place: the next answer would want them.
+  // Resolves the cost of the movement, and of those that would seem quicker in its place: the next answer would want them.
   // Returns: whether it was not known before.
-  bool find_out_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+  bool resolve_around(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
   [[nodiscard]] OperatorCatalog& catalog() { return catalog_; }
 
  private:
   [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
-  [[nodiscard]] std::vector<bool> lean(const Ways& ways, const std::vector<std::uint32_t>& cheapest_first) const;
-  bool find_out(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
+  [[nodiscard]] std::vector<bool> low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const;
+  bool resolve(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;
   Objective objective_;
   std::size_t most_;
   int most_cut_;
   Cuts cuts_;
-  bool has_lean_;
+  bool has_low_memory_;
   std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
   struct EdgeKey {
     EdgeKind kind;

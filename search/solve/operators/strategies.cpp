@@ -1,7 +1,14 @@
 #include "search/solve/operators/strategies.hpp"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <vector>
+
+#include "pcg/graph/pcg.hpp"
 
 namespace search {
 namespace {
@@ -64,6 +71,8 @@ class Enumeration {
   std::vector<Strategy> found_;
 };
 
+constexpr std::size_t kMostSummarised = 4;  // kinds of cuts that a summary names
+
 }  // namespace
 
 std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
@@ -80,6 +89,49 @@ std::vector<Strategy> strategies_of_few(const pcg::IterationSpace& space, std::s
       if (s.sharding.copies == 1) found.push_back(std::move(s));
   }
   return found;
+}
+
+pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, const std::vector<const Strategy*>& choice) {
+  std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
+  for (std::size_t n = 0; n < choice.size(); ++n)
+    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
+  pcg::Plan plan;
+  plan.model = problem.model_section;
+  plan.training = problem.training;
+  plan.gpus = problem.cluster.device_count();
+  plan.pcg = pcg::parallelize(graph, shardings);
+  plan.stage.assign(plan.pcg.nodes().size(), 0);
+  std::size_t node = 0;  // parallelize() keeps the graph's operators in order
+  for (const pcg::PcgNode& n : plan.pcg.nodes()) {
+    plan.mapping.emplace_back();
+    if (n.parallel_operator() != nullptr) continue;
+    if (n.computes()) plan.mapping.back() = choice[node]->view;
+    ++node;
+  }
+  return plan;
+}
+
+std::string cut_text(const pcg::IterationSpace& space, const pcg::Sharding& s) {
+  std::vector<std::string> parts;
+  for (std::size_t l = 0; l < s.degrees.size(); ++l)
+    if (s.degrees[l] > 1) parts.push_back(fmt::format("{} {}", space.loops[l].name, s.degrees[l]));
+  if (s.copies > 1) parts.push_back(fmt::format("copies {}", s.copies));
+  if (s.sums > 1) parts.push_back(fmt::format("sums {}", s.sums) + (s.through >= 0 ? fmt::format(" of input {}", s.through) : ""));
+  return parts.empty() ? "whole" : fmt::format("{}", fmt::join(parts, " x "));
+}
+
+std::string summary_of_cuts(const pcg::Plan& plan) {
+  std::map<std::string, int> count;
+  for (const pcg::PcgNode& n : plan.pcg.nodes())
+    if (n.computes()) ++count[cut_text(*n.space, n.sharding)];
+  std::vector<std::pair<std::string, int>> sorted(count.begin(), count.end());
+  std::ranges::stable_sort(sorted, std::greater<>(), &std::pair<std::string, int>::second);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostSummarised); ++i)
+    text += fmt::format("{}{} operator{} {}", i == 0 ? "" : ", ", sorted[i].second, sorted[i].second == 1 ? "" : "s", sorted[i].first);
+  if (sorted.size() > kMostSummarised)
+    text += fmt::format(", {} other cut{}", sorted.size() - kMostSummarised, sorted.size() == kMostSummarised + 1 ? "" : "s");
+  return text;
 }
 
 }  // namespace search

@@ -1,4 +1,4 @@
-#include "search/solve/stages/layer_clusters.hpp"
+#include "search/solve/stages/stage_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 constexpr double kNoLayers = std::numeric_limits<double>::infinity();
 constexpr double kSumRounding = 1 + 1e-12;  // sums of FLOPs in another order
 
-// What layers begin .. end - 1 cost; kNoLayers: not so.
+// The cost of layers begin .. end - 1; kNoLayers: they are no layer.
 using ClusterCost = std::function<double(std::size_t begin, std::size_t end)>;
 using JoinCosts = double (*)(double, double);
 
@@ -23,7 +23,7 @@ struct Clustered {
 double larger_of(double a, double b) { return std::max(a, b); }
 double sum_of(double a, double b) { return a + b; }
 
-// The partition into exactly so many layers whose joined cost is the least.
+// The partition into exactly this many layers whose joined cost is the least.
 Clustered least_clusters(std::size_t count, std::size_t layers, const ClusterCost& cost, JoinCosts join) {
   std::vector<std::vector<double>> best(layers + 1, std::vector<double>(count + 1, kNoLayers));
   std::vector<std::vector<std::size_t>> begins(layers + 1, std::vector<std::size_t>(count + 1, 0));
@@ -46,8 +46,8 @@ Clustered least_clusters(std::size_t count, std::size_t layers, const ClusterCos
 
 }  // namespace
 
-// Three programmes one after another: the sum of squares of two prefixes may only be compared where their largest cuts are equally good in
-// the end, which is known when the best largest cut is.
+// Three dynamic programmes one after another: the sum of squares of two prefixes may only be compared where their largest cuts are equally
+// good in the end, which is known when the best largest cut is.
 std::vector<std::size_t> clustered_layers(std::span<const ChainOperator> chain, std::size_t layers, double imbalance) {
   layers = std::min(layers, chain.size());
   std::vector<double> before{0};

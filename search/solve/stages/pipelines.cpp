@@ -14,8 +14,7 @@
 #include <set>
 
 #include "search/grid/stages.hpp"
-#include "search/solve/operators/strategy_plan.hpp"
-#include "search/solve/operators/summary.hpp"
+#include "search/solve/operators/strategies.hpp"
 #include "search/solve/stages/stage_mapping.hpp"
 #include "search/solve/stages/stage_memory.hpp"
 
@@ -23,312 +22,75 @@ namespace search {
 namespace {
 
 constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, one after another
-// What memory costs: so many times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
-constexpr std::array kDearer = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
-// Logarithm of the number of micro-batches that is looked at first: 16 for each of 16 stages, so that a sixteenth of the time is a bubble.
-constexpr double kLikelyGood = 8;
+// Costs of memory: these times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
+constexpr std::array kMemoryMultipliers = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
 // The bound of stages counts for every operator the longer of its device's and its host's time; hosts that are ahead may make it less.
 constexpr double kBoundTooLarge = 1.1;
-constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, dearer memory may
-// What stages within the memory may cost more than the cheapest ones without a limit, and no others are looked at: as cheapest_stages() is
+constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, costlier memory may
+// Stages within the memory may cost this times the cheapest ones without a limit, and no others are searched: as cheapest_stages() is
 // exact to.
-constexpr double kHardlyDearer = 1.01;
+constexpr double kHardlyCostlier = 1.01;
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
   const auto same_edge = [](const OperatorEdge& e, const OperatorEdge& f) { return e.from == f.from && e.to == f.to && e.kind == f.kind; };
   return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && std::ranges::equal(a.edges, b.edges, same_edge);
 }
 
-std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes) {
-  const int devices = cluster.device_count(), machine = static_cast<int>(cluster.domain_devices(0).size());
-  std::vector<int> sizes;
-  for (int size = 1; size <= devices; ++size) {
-    const bool is_in_shape = submeshes == Submeshes::all || size % machine == 0 || std::has_single_bit(static_cast<unsigned>(size));
-    if (is_in_shape && devices % size == 0 && devices / size <= static_cast<int>(kMostStages) &&
-        (machine % size == 0 || size % machine == 0))
-      sizes.push_back(size);
-  }
-  return sizes;
-}
+// By stage, part and operator of the part.
+using PlacedStages = std::vector<std::vector<std::vector<Placed>>>;
 
-// Seconds of so many micro-batches one after another on stages of this size that are equally long, if every operator runs in its quickest
-// plain way and nothing moves; with the update once, or without it.
-double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg::Graph& graph, const PipelineSetting& setting,
-                              OperatorCatalog& catalog, int devices) {
-  double seconds = 0;
-  for (const KindNumber k : catalog.kinds_of(graph))
-    if (k != kSource)
-      seconds += catalog.plain_seconds(k, size,
-                                       {.synchronisation = 0,
-                                        .per_micro_batch = with_update ? 1.0 / rounds : 0.0,
-                                        .recomputes = setting.recompute == pcg::Recompute::full});
-  return seconds * rounds * size / devices;
-}
-
-// A bound of an iteration: the micro-batches pass through all stages, which the pipeline fills first, and the busiest stage has to run all
-// of them and its update; stages that are done early are updated beside the others.
-double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog, int devices) {
-  const int filling = setting.schedule == pcg::ScheduleKind::two_bw ? 0 : devices / size - 1;
-  return std::max(seconds_of_even_rounds(setting.micro_batches + filling, false, size, graph, setting, catalog, devices),
-                  seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, devices));
-}
-
-// Stages of ZeRO, and whether whole gradients are added up over the micro-batches.
-std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
-  if (config.zero == 0) return {{0, false}};
-  if (config.zero) return {{*config.zero, true}, {*config.zero, false}};
-  if (!config.update_sharding) return {{0, false}};
-  return {{0, false}, {2, true}};
-}
-
-class Pipelines {
+// A graph as parts in a row, and its plans once stages and strategies are chosen.
+class StagedGraph {
  public:
-  Pipelines(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
-            std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog, BranchShapes& branch_shapes,
-            const Budget& budget)
+  StagedGraph(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
+              OperatorCatalog& catalog, BranchShapes& shapes)
       : problem_(problem),
         graph_(graph),
         setting_(setting),
-        config_(config),
         catalog_(catalog),
-        branch_shapes_(branch_shapes),
-        budget_(budget),
-        devices_(problem.cluster.device_count()),
-        machine_(static_cast<int>(problem.cluster.domain_devices(0).size())),
         kinds_(catalog.kinds_of(graph)),
         segments_(std::move(segments)) {
-    find_parts();
-    find_sizes(shapes);
-    for (const StageShape& shape : shapes) answers_.push_back({shape});
-  }
-
-  std::vector<PipelinePlan> run() {
-    if (sizes_.empty()) return {};
-    const double memory = problem_.oracle.device(base::DeviceId(0)).memory.value();
-    for (const double price : kDearer) {
-      if (budget_.time_is_up() || std::ranges::all_of(answers_, &Answer::fits)) break;
-      Shortlists lists(catalog_, objective(price * cheapest_ / setting_.micro_batches / memory, kept_copies()), config_.most_strategies,
-                       config_.most_cut, config_.cuts);
-      Mapping mapping(problem_.cluster, lists, branch_shapes_, {config_.side_by_side, config_.remember, sizes_});
-      StageMapping stages(mapping, catalog_, parts_, machine_, config_.counts_transfers);
-      for (Answer& a : answers_)
-        if (!a.fits) look_for(a, mapping, stages, price == 0);
-    }
-    std::vector<PipelinePlan> plans;
-    for (Answer& a : answers_) take_cheaper(a);
-    for (Answer& a : answers_)
-      if (a.closest) plans.push_back(std::move(*a.closest));
-    return plans;
-  }
-
- private:
-  // The cheapest plan of a shape that fits, or else came closest.
-  struct Answer {
-    StageShape shape;
-    std::optional<PipelinePlan> closest{};
-    std::optional<PipelinePlan> within_memory{};  // of the cheapest stages
-    base::Bytes memory{};
-    double unlimited = 0;  // seconds of the cheapest stages, whether or not they fit
-    bool fits = false;
-  };
-  // A stage that does not fit, with so many stages behind it.
-  struct RuledOut {
-    StageRun run;
-    int behind = 0;
-  };
-
-  // Those that are unlike.
-  void find_parts() {
     for (const Segment& s : segments_) {
-      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, branch_shapes_);
+      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, shapes);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
       if (known == unlike_.end()) unlike_.push_back(std::move(part));
       parts_.push_back(known == unlike_.end() ? &unlike_.back() : &*known);
     }
   }
+  StagedGraph(const StagedGraph&) = delete;
+  StagedGraph& operator=(const StagedGraph&) = delete;
 
-  // Of blocks that a stage may have, and that could be quick enough.
-  void find_sizes(std::span<const StageShape> shapes) {
-    for (const int size : stage_sizes(problem_.cluster, config_.submeshes)) {
-      const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& s) {
-        return size <= s.largest_block && (size < devices_ ? s.most_stages > 1 : s.fewest_stages <= 1);
-      });
-      if (!is_asked_for) continue;
-      if (least_of_stages(size, graph_, setting_, catalog_, devices_) < kBoundTooLarge * setting_.to_beat) sizes_.push_back(size);
-    }
+  // Equal ones are one object.
+  [[nodiscard]] const std::vector<const Mapping::Part*>& parts() const { return parts_; }
+  [[nodiscard]] std::size_t operators() const {
+    return static_cast<std::size_t>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
   }
-
-  // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be; where forward passes run again, one
-  // output of a block.
-  [[nodiscard]] double kept_copies() const {
-    const auto stages = static_cast<double>(std::min({static_cast<std::size_t>(setting_.micro_batches), kMostStages, segments_.size()}));
-    return stages / 2 * kept_share();
-  }
-  // Of the outputs of a micro-batch.
-  [[nodiscard]] double kept_share() const {
-    if (setting_.recompute != pcg::Recompute::full) return 1;
-    const auto operators = static_cast<double>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
-    return static_cast<double>(graph_.blocks().size()) / operators;
-  }
-
-  [[nodiscard]] Objective objective(double seconds_per_byte, double copies) const {
-    return {.seconds_per_byte = seconds_per_byte,
-            .per_micro_batch = 1.0 / setting_.micro_batches,
-            .kept_copies = copies,
-            .recomputes = setting_.recompute == pcg::Recompute::full,
-            .zero = setting_.zero};
-  }
-
-  void look_for(Answer& answer, Mapping& mapping, StageMapping& stages, bool memory_is_free) {
-    std::vector<RuledOut> ruled_out;
-    StageQuestion question{.parts = parts_.size(),
-                           .devices = devices_,
-                           .machine = machine_,
-                           .sizes = sizes_,
-                           .fewest_stages = answer.shape.fewest_stages,
-                           .most_stages = answer.shape.most_stages,
-                           .given = answer.shape.given,
-                           .equally_many = config_.parts.by == Clustering::equal_layers,
-                           .micro_batches = setting_.micro_batches,
-                           .stays_full = setting_.schedule == pcg::ScheduleKind::two_bw,
-                           .seconds = [&](const StageRun& run) { return stages.seconds(run); },
-                           .most_behind = [&](const StageRun& run) { return most_behind(run, ruled_out); }};
-    std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
-    while (ruled_out.size() < kMostRuledOut && !budget_.time_is_up()) {
-      const std::optional<StageCuts> cuts = cheapest_stages(question);
-      if (!cuts) return;
-      std::vector<std::vector<std::vector<Placed>>> placed;
-      bool is_new = false;
-      for (const StageRun& run : cuts->stages) {
-        placed.push_back(stages.place(run));
-        is_new = stages.find_out(run, placed.back()) || is_new;
-      }
-      if (is_new) continue;
-      if (cheapest_ == 0) cheapest_ = cuts->seconds;
-      if (answer.unlimited == 0) answer.unlimited = cuts->seconds;
-      pcg::Plan plan = plan_of(*cuts, strategies_of(*cuts, placed, mapping));
-      const sim::MemoryUse memory = problem_.oracle.memory(plan);
-      const bool fits = memory.fits();
-      PipelinePlan found{std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
-      const bool is_first = memory_is_free && ruled_out.empty();
-      const bool is_hopeful = config_.within_memory && answer.unlimited < setting_.to_beat;
-      if (is_hopeful && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
-        if (std::optional<PipelinePlan> within = within_memory(*cuts, ways_of(*cuts, placed, mapping), answer.unlimited)) {
-          if (!fits && *within->expected < kHardlyDearer * base::Seconds(cuts->seconds)) {
-            answer.closest = std::move(within);
-            answer.fits = true;
-            return;
-          }
-          if (fits) found = std::move(*within);
-          else answer.within_memory = std::move(within);
-        }
-      answer.fits = fits;
-      if (fits || !answer.closest || memory.peak < answer.memory) {  // where devices differ, what fits may need more
-        answer.closest = std::move(found);
-        answer.memory = memory.peak;
-      }
-      if (fits) return take_cheaper(answer);
-      if (memory.peak > kFarTooLarge * memory.capacity) return;
-      ruled_out.push_back(on_device(*cuts, static_cast<int>(memory.device.value)));
-    }
-  }
-
-  // Other stages, or the cheapest ones with ways within the memory. What was found at a price of memory has no sum of costs alone, unless
-  // its ways were chosen again.
-  static void take_cheaper(Answer& answer) {
-    if (!answer.within_memory) return;
-    if (!answer.fits || !answer.closest->expected || *answer.within_memory->expected < *answer.closest->expected)
-      answer.closest = std::move(*answer.within_memory);
-    answer.fits = true;
-    answer.within_memory.reset();
-  }
-
-  // With these stages, the cheapest ways that fit; nullopt: none were found. The iteration is summed up as StageQuestion says.
-  std::optional<PipelinePlan> within_memory(const StageCuts& cuts, const std::vector<StageWays>& ways, double unlimited) {
-    if (!stage_memory_)
-      stage_memory_ = std::make_unique<StageMemory>(problem_.cluster, catalog_, branch_shapes_, parts_,
-                                                    StageMemory::Config{.objective = objective(0, kept_share()),
-                                                                        .micro_batches = setting_.micro_batches,
-                                                                        .most_strategies = config_.most_strategies,
-                                                                        .most_cut = config_.most_cut,
-                                                                        .cuts = config_.cuts,
-                                                                        .counts_transfers = config_.counts_transfers});
-    const auto room = [&](const std::vector<StageWays>& chosen) { return room_of(cuts, plan_of(cuts, strategies_of(cuts, chosen))); };
-    const std::optional<FittingStages> found = stage_memory_->fit(cuts.stages, ways, room, budget_);
-    if (!found) return std::nullopt;
-    pcg::Plan plan = plan_of(cuts, strategies_of(cuts, found->ways));
-    if (!problem_.oracle.memory(plan).fits()) return std::nullopt;
-    const double slowest = *std::ranges::max_element(found->seconds);
-    const double seconds =
-        setting_.schedule == pcg::ScheduleKind::two_bw
-            ? slowest * setting_.micro_batches
-            : std::accumulate(found->seconds.begin(), found->seconds.end(), 0.0) + slowest * (setting_.micro_batches - 1);
-    return PipelinePlan{std::move(plan), base::Seconds(seconds), PipelinePlan::WithinMemory{found->are_proved, seconds / unlimited - 1}};
-  }
-
-  // Bytes that are left on the devices of each stage.
-  [[nodiscard]] std::vector<double> room_of(const StageCuts& cuts, const pcg::Plan& plan) const {
-    std::vector<double> room(cuts.stages.size(), std::numeric_limits<double>::infinity());
-    for (const sim::MemoryUse& use : problem_.oracle.memory_by_device(plan)) {
-      const auto device = static_cast<int>(use.device.value);
-      const auto at = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
-      const auto stage = static_cast<std::size_t>(at - cuts.stages.begin());
-      room[stage] = std::min(room[stage], use.capacity.value() - use.peak.value());
-    }
-    return room;
-  }
-
-  static RuledOut on_device(const StageCuts& cuts, int device) {
-    const auto stage = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
-    return {*stage, static_cast<int>(cuts.stages.end() - stage) - 1};
-  }
-
-  // A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages behind it.
-  [[nodiscard]] static int most_behind(const StageRun& run, const std::vector<RuledOut>& ruled_out) {
-    int most = static_cast<int>(kMostStages);
-    for (const RuledOut& r : ruled_out)
-      if (run.begin <= r.run.begin && run.end >= r.run.end && run.block.size <= r.run.block.size) most = std::min(most, r.behind - 1);
-    return most;
-  }
-
-  // By stage, part and operator of the part.
-  using PlacedStages = std::vector<std::vector<std::vector<Placed>>>;
-  [[nodiscard]] std::vector<StageWays> ways_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) const {
-    std::vector<StageWays> ways(cuts.stages.size());
+  [[nodiscard]] std::vector<StageStrategies> numbers_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) const {
+    std::vector<StageStrategies> numbers(cuts.stages.size());
     for (std::size_t s = 0; s < cuts.stages.size(); ++s)
       for (std::size_t p = 0; p < placed[s].size(); ++p) {
         const std::vector<KindNumber>& kinds = parts_[cuts.stages[s].begin + p]->tree.kinds;
-        std::vector<std::uint32_t>& of_part = ways[s].emplace_back();
-        for (std::size_t o = 0; o < kinds.size(); ++o) of_part.push_back(mapping.way(kinds[o], placed[s][p][o]));
+        std::vector<std::uint32_t>& of_part = numbers[s].emplace_back();
+        for (std::size_t o = 0; o < kinds.size(); ++o) of_part.push_back(mapping.strategy(kinds[o], placed[s][p][o]));
       }
-    return ways;
+    return numbers;
   }
-
-  // Calls look(node, stage, part of the stage, operator of the part) for each operator.
-  template <class Look>
-  void for_each_operator(const StageCuts& cuts, const Look& look) const {
-    for (std::size_t s = 0; s < cuts.stages.size(); ++s)
-      for (std::size_t p = cuts.stages[s].begin; p < cuts.stages[s].end; ++p)
-        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) look(segments_[p].operators[o], s, p - cuts.stages[s].begin, o);
-  }
-
-  // By node.
+  // Strategies by node.
   std::vector<Strategy> strategies_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) {
     std::vector<Strategy> strategies(kinds_.size());
     for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
       const Placed& at = placed[s][p][o];
-      strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.way(kinds_[n], at));
+      strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.strategy(kinds_[n], at));
     });
     return strategies;
   }
-  std::vector<Strategy> strategies_of(const StageCuts& cuts, const std::vector<StageWays>& ways) {
+  std::vector<Strategy> strategies_of(const StageCuts& cuts, const std::vector<StageStrategies>& numbers) {
     std::vector<Strategy> strategies(kinds_.size());
     for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
-      strategies[n] = catalog_.strategy(kinds_[n], cuts.stages[s].block, ways[s][p][o]);
+      strategies[n] = catalog_.strategy(kinds_[n], cuts.stages[s].block, numbers[s][p][o]);
     });
     return strategies;
   }
-
   pcg::Plan plan_of(const StageCuts& cuts, const std::vector<Strategy>& strategies) {
     std::vector<const Strategy*> choice(kinds_.size(), nullptr);
     std::vector<int> stage_of(kinds_.size(), 0);
@@ -352,6 +114,15 @@ class Pipelines {
     return plan;
   }
 
+ private:
+  // Calls look(node, stage, part of the stage, operator of the part) for each operator.
+  template <class Look>
+  void for_each_operator(const StageCuts& cuts, const Look& look) const {
+    for (std::size_t s = 0; s < cuts.stages.size(); ++s)
+      for (std::size_t p = cuts.stages[s].begin; p < cuts.stages[s].end; ++p)
+        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) look(segments_[p].operators[o], s, p - cuts.stages[s].begin, o);
+  }
+
   [[nodiscard]] std::string summary_of(const pcg::Plan& plan, const StageCuts& cuts) const {
     std::vector<int> sizes;
     for (const StageRun& r : cuts.stages) sizes.push_back(r.block.size);
@@ -369,80 +140,253 @@ class Pipelines {
 
   const Problem& problem_;
   const pcg::Graph& graph_;
-  PipelineSetting setting_;
-  PipelineConfig config_;
+  const PipelineSetting& setting_;
   OperatorCatalog& catalog_;
-  BranchShapes& branch_shapes_;
-  const Budget& budget_;
-  int devices_, machine_;
   std::vector<KindNumber> kinds_;
   std::vector<Segment> segments_;
   std::deque<Mapping::Part> unlike_;
   std::vector<const Mapping::Part*> parts_;  // per segment
-  std::vector<int> sizes_;                   // of blocks
-  std::vector<Answer> answers_;              // per shape
-  double cheapest_ = 0;                      // seconds of the first plan
-  std::unique_ptr<StageMemory> stage_memory_;
 };
 
-}  // namespace
+// A stage that does not fit, with a number of stages after it.
+struct RuledOut {
+  StageRun run;
+  int after = 0;
+};
 
-std::vector<int> micro_batches_worth_a_look(std::int64_t global_batch) {
-  constexpr int kMost = 1024;
-  std::set<int> found;
-  for (int wanted = 2; wanted <= kMost; wanted *= 2) {
-    int nearest = 1;
-    for (int m = 2; m <= 2 * kMost && m <= global_batch; ++m)
-      if (global_batch % m == 0 && std::abs(std::log2(m) - std::log2(wanted)) < std::abs(std::log2(nearest) - std::log2(wanted)))
-        nearest = m;
-    if (nearest > 1) found.insert(nearest);
-  }
-  return {found.begin(), found.end()};
+RuledOut on_device(const StageCuts& cuts, int device) {
+  const auto stage = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
+  return {*stage, static_cast<int>(cuts.stages.end() - stage) - 1};
 }
 
-std::vector<PipelineSetting> settings_worth_a_look(std::int64_t global_batch, const SettingsConfig& config) {
-  std::vector<int> counts{config.micro_batches};
-  if (config.micro_batches == 0) {
-    counts = micro_batches_worth_a_look(global_batch);
-    counts.push_back(1);
-    std::ranges::stable_sort(counts, {}, [](int m) { return std::abs(std::log2(m) - kLikelyGood); });
+// A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages after it.
+int most_after(const StageRun& run, const std::vector<RuledOut>& ruled_out) {
+  int most = static_cast<int>(kMostStages);
+  for (const RuledOut& r : ruled_out)
+    if (run.begin <= r.run.begin && run.end >= r.run.end && run.block.size <= r.run.block.size) most = std::min(most, r.after - 1);
+  return most;
+}
+
+// Bytes that are left on the devices of each stage.
+std::vector<double> room_of(const sim::Oracle& oracle, const StageCuts& cuts, const pcg::Plan& plan) {
+  std::vector<double> room(cuts.stages.size(), std::numeric_limits<double>::infinity());
+  for (const sim::MemoryUse& use : oracle.memory_by_device(plan)) {
+    const auto device = static_cast<int>(use.device.value);
+    const auto at = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
+    const auto stage = static_cast<std::size_t>(at - cuts.stages.begin());
+    room[stage] = std::min(room[stage], use.capacity.value() - use.peak.value());
   }
-  std::vector<PipelineSetting> settings;
-  for (const int count : counts)
-    for (const pcg::Recompute again : {pcg::Recompute::none, pcg::Recompute::full})
-      for (const auto& [zero, accumulates] : updates(config)) {
-        if (again == pcg::Recompute::full && !config.recompute) continue;
-        PipelineSetting setting{.micro_batches = count, .recompute = again, .zero = zero};
-        setting.memory.zero.accumulates = accumulates;
-        settings.push_back(std::move(setting));
+  return room;
+}
+
+// The inputs of pipeline_plans(), and what all its shapes share.
+struct PipelineSearch {
+  const Problem& problem;
+  const pcg::Graph& graph;
+  const PipelineSetting& setting;
+  const PipelineConfig& config;
+  OperatorCatalog& catalog;
+  BranchShapes& branch_shapes;
+  const Budget& budget;
+  int devices, machine;
+};
+
+// The share of a micro-batch's outputs that is kept: where forward passes run again, one output of a block.
+double kept_share(const PipelineSearch& s, const StagedGraph& staged) {
+  if (s.setting.recompute != pcg::Recompute::full) return 1;
+  return static_cast<double>(s.graph.blocks().size()) / static_cast<double>(staged.operators());
+}
+
+// Outputs of micro-batches that are kept at once: of the first of as many stages as there may be.
+double kept_copies(const PipelineSearch& s, const StagedGraph& staged) {
+  const auto stages =
+      static_cast<double>(std::min({static_cast<std::size_t>(s.setting.micro_batches), kMostStages, staged.parts().size()}));
+  return stages / 2 * kept_share(s, staged);
+}
+
+Objective objective_of(const PipelineSetting& setting, double seconds_per_byte, double copies) {
+  return {.seconds_per_byte = seconds_per_byte,
+          .per_micro_batch = 1.0 / setting.micro_batches,
+          .kept_copies = copies,
+          .recomputes = setting.recompute == pcg::Recompute::full,
+          .zero = setting.zero};
+}
+
+// Sizes of blocks that a stage may have, and that could be quick enough.
+std::vector<int> sizes_of(const PipelineSearch& s, std::span<const StageShape> shapes) {
+  std::vector<int> sizes;
+  for (const int size : stage_sizes(s.problem.cluster, s.config.submeshes)) {
+    const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& shape) {
+      return size <= shape.largest_block && (size < s.devices ? shape.most_stages > 1 : shape.fewest_stages <= 1);
+    });
+    if (is_asked_for && least_of_stages(size, s.graph, s.setting, s.catalog, s.devices) < kBoundTooLarge * s.setting.to_beat)
+      sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// With given stages, the cheapest strategies that fit.
+class WithinMemory {
+ public:
+  WithinMemory(const PipelineSearch& search, StagedGraph& staged) : s_(search), staged_(staged) {}
+
+  // nullopt: none were found. The iteration is summed up as StageQuestion says. `unlimited`: seconds of the cheapest stages without a
+  // limit.
+  std::optional<PipelinePlan> plan(const StageCuts& cuts, const std::vector<StageStrategies>& strategies, double unlimited) {
+    if (!memory_)
+      memory_ = std::make_unique<StageMemory>(s_.problem.cluster, s_.catalog, s_.branch_shapes, staged_.parts(),
+                                              StageMemory::Config{.objective = objective_of(s_.setting, 0, kept_share(s_, staged_)),
+                                                                  .micro_batches = s_.setting.micro_batches,
+                                                                  .most_strategies = s_.config.most_strategies,
+                                                                  .most_cut = s_.config.most_cut,
+                                                                  .cuts = s_.config.cuts,
+                                                                  .counts_transfers = s_.config.counts_transfers});
+    const auto room = [&](const std::vector<StageStrategies>& chosen) {
+      return room_of(s_.problem.oracle, cuts, staged_.plan_of(cuts, staged_.strategies_of(cuts, chosen)));
+    };
+    const std::optional<FittingStages> found = memory_->fit(cuts.stages, strategies, room, s_.budget);
+    if (!found) return std::nullopt;
+    pcg::Plan plan = staged_.plan_of(cuts, staged_.strategies_of(cuts, found->strategies));
+    if (!s_.problem.oracle.memory(plan).fits()) return std::nullopt;
+    const double slowest = *std::ranges::max_element(found->seconds);
+    const int micro_batches = s_.setting.micro_batches;
+    const double seconds = s_.setting.schedule == pcg::ScheduleKind::two_bw
+                               ? slowest * micro_batches
+                               : std::accumulate(found->seconds.begin(), found->seconds.end(), 0.0) + slowest * (micro_batches - 1);
+    return PipelinePlan{std::move(plan), base::Seconds(seconds), PipelinePlan::WithinMemory{found->are_proved, seconds / unlimited - 1}};
+  }
+
+ private:
+  const PipelineSearch& s_;
+  StagedGraph& staged_;
+  std::unique_ptr<StageMemory> memory_;
+};
+
+// The cheapest plan of a shape that fits, or else came closest.
+struct ShapeAnswer {
+  StageShape shape;
+  std::optional<PipelinePlan> closest{};
+  std::optional<PipelinePlan> within_memory{};  // of the cheapest stages
+  base::Bytes memory{};
+  double unlimited = 0;  // seconds of the cheapest stages, whether or not they fit
+  bool fits = false;
+};
+
+// Other stages, or the cheapest ones with strategies within the memory. What was found at a multiplier of memory has no sum of costs
+// alone, unless its strategies were chosen again.
+void take_cheaper(ShapeAnswer& answer) {
+  if (!answer.within_memory) return;
+  if (!answer.fits || !answer.closest->expected || *answer.within_memory->expected < *answer.closest->expected)
+    answer.closest = std::move(*answer.within_memory);
+  answer.fits = true;
+  answer.within_memory.reset();
+}
+
+void search_shape(const PipelineSearch& s, const std::vector<int>& sizes, StagedGraph& staged, Mapping& mapping, StageMapping& stages,
+                  WithinMemory& within_memory, bool memory_is_free, double& cheapest, ShapeAnswer& answer) {
+  std::vector<RuledOut> ruled_out;
+  StageQuestion question{.parts = staged.parts().size(),
+                         .devices = s.devices,
+                         .machine = s.machine,
+                         .sizes = sizes,
+                         .fewest_stages = answer.shape.fewest_stages,
+                         .most_stages = answer.shape.most_stages,
+                         .given = answer.shape.given,
+                         .equally_many = s.config.parts.by == Clustering::equal_layers,
+                         .micro_batches = s.setting.micro_batches,
+                         .stays_full = s.setting.schedule == pcg::ScheduleKind::two_bw,
+                         .seconds = [&](const StageRun& run) { return stages.seconds(run); },
+                         .most_after = [&](const StageRun& run) { return most_after(run, ruled_out); }};
+  std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
+  while (ruled_out.size() < kMostRuledOut && !s.budget.time_is_up()) {
+    const std::optional<StageCuts> cuts = cheapest_stages(question);
+    if (!cuts) return;
+    PlacedStages placed;
+    bool is_new = false;
+    for (const StageRun& run : cuts->stages) {
+      placed.push_back(stages.place(run));
+      is_new = stages.resolve(run, placed.back()) || is_new;
+    }
+    if (is_new) continue;
+    if (cheapest == 0) cheapest = cuts->seconds;
+    if (answer.unlimited == 0) answer.unlimited = cuts->seconds;
+    pcg::Plan plan = staged.plan_of(*cuts, staged.strategies_of(*cuts, placed, mapping));
+    const sim::MemoryUse memory = s.problem.oracle.memory(plan);
+    const bool fits = memory.fits();
+    PipelinePlan found{std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
+    const bool is_first = memory_is_free && ruled_out.empty();
+    const bool may_improve = s.config.within_memory && answer.unlimited < s.setting.to_beat;
+    if (may_improve && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
+      if (std::optional<PipelinePlan> within = within_memory.plan(*cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
+        if (!fits && *within->expected < kHardlyCostlier * base::Seconds(cuts->seconds)) {
+          answer.closest = std::move(within);
+          answer.fits = true;
+          return;
+        }
+        if (fits) found = std::move(*within);
+        else answer.within_memory = std::move(within);
       }
-  return settings;
+    answer.fits = fits;
+    if (fits || !answer.closest || memory.peak < answer.memory) {  // where devices differ, what fits may need more
+      answer.closest = std::move(found);
+      answer.memory = memory.peak;
+    }
+    if (fits) return take_cheaper(answer);
+    if (memory.peak > kFarTooLarge * memory.capacity) return;
+    ruled_out.push_back(on_device(*cuts, static_cast<int>(memory.device.value)));
+  }
 }
 
-double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const int size : stage_sizes(problem.cluster, Submeshes::all))
-    least =
-        std::min(least, seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, problem.cluster.device_count()));
-  return least;
+std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Segment> segments, std::span<const StageShape> shapes) {
+  StagedGraph staged(s.problem, s.graph, std::move(segments), s.setting, s.catalog, s.branch_shapes);
+  const std::vector<int> sizes = sizes_of(s, shapes);
+  if (sizes.empty()) return {};
+  std::vector<ShapeAnswer> answers;
+  for (const StageShape& shape : shapes) answers.push_back({shape});
+  WithinMemory within_memory(s, staged);
+  double cheapest = 0;  // seconds of the first plan
+  const double memory = s.problem.oracle.device(base::DeviceId(0)).memory.value();
+  for (const double multiplier : kMemoryMultipliers) {
+    if (s.budget.time_is_up() || std::ranges::all_of(answers, &ShapeAnswer::fits)) break;
+    const double seconds_per_byte = multiplier * cheapest / s.setting.micro_batches / memory;
+    Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, kept_copies(s, staged)), s.config.most_strategies,
+                     s.config.most_cut, s.config.cuts);
+    Mapping mapping(s.problem.cluster, lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, sizes});
+    StageMapping stages(mapping, s.catalog, staged.parts(), s.machine, s.config.counts_transfers);
+    for (ShapeAnswer& a : answers)
+      if (!a.fits) search_shape(s, sizes, staged, mapping, stages, within_memory, multiplier == 0, cheapest, a);
+  }
+  std::vector<PipelinePlan> plans;
+  for (ShapeAnswer& a : answers) take_cheaper(a);
+  for (ShapeAnswer& a : answers)
+    if (a.closest) plans.push_back(std::move(*a.closest));
+  return plans;
 }
+
+}  // namespace
 
 std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                          std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
                                          BranchShapes& branch_shapes, const Budget& budget) {
-  const auto plans_of = [&](std::vector<Segment> segments, std::span<const StageShape> of) {
-    return Pipelines(problem, graph, std::move(segments), setting, of, config, catalog, branch_shapes, budget).run();
-  };
+  const PipelineSearch search{.problem = problem,
+                              .graph = graph,
+                              .setting = setting,
+                              .config = config,
+                              .catalog = catalog,
+                              .branch_shapes = branch_shapes,
+                              .budget = budget,
+                              .devices = problem.cluster.device_count(),
+                              .machine = static_cast<int>(problem.cluster.domain_devices(0).size())};
   std::vector<Segment> narrow = stage_parts(graph, problem.training.precision, config.parts),
                        wide = stage_parts(graph, problem.training.precision, config.parts, PartEnds::blocks);
-  if (narrow == wide) return plans_of(std::move(narrow), shapes);
+  if (narrow == wide) return plans_of_parts(search, std::move(narrow), shapes);
   std::vector<StageShape> one, several;
   for (const StageShape& s : shapes) {
     if (s.fewest_stages <= 1) one.push_back({1, 1, s.largest_block, s.given});
     if (s.most_stages > 1) several.push_back({std::max<std::size_t>(2, s.fewest_stages), s.most_stages, s.largest_block, s.given});
   }
-  std::vector<PipelinePlan> plans = plans_of(std::move(narrow), one);
-  std::ranges::move(plans_of(std::move(wide), several), std::back_inserter(plans));
+  std::vector<PipelinePlan> plans = plans_of_parts(search, std::move(narrow), one);
+  std::ranges::move(plans_of_parts(search, std::move(wide), several), std::back_inserter(plans));
   return plans;
 }
 

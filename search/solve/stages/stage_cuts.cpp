@@ -27,9 +27,9 @@ bool may_be_stage(const GivenStages& given, const StageRun& run) {
   return false;
 }
 
-class StageProgramme {
+class StageProgram {
  public:
-  explicit StageProgramme(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
+  explicit StageProgram(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
     most_stages_ = std::min({q.most_stages, q.parts, static_cast<std::size_t>(q.devices)});
     seconds_.assign(q.parts * blocks_.size() * ends_, kNever);
     behind_.assign(seconds_.size(), -1);
@@ -40,7 +40,7 @@ class StageProgramme {
           if ((begin == 0) != (run.block.start == 0) || (end == q.parts) != (run.block.start + run.block.size == q.devices)) continue;
           if (!may_be_stage(q.given, run)) continue;
           const std::size_t at = index(begin, b, end);
-          behind_[at] = q.most_behind(run);
+          behind_[at] = q.most_after(run);
           if (behind_[at] >= 0) seconds_[at] = q.seconds(run);
         }
   }
@@ -183,14 +183,14 @@ std::vector<DeviceBlock> stage_blocks(const StageQuestion& q) {
 }
 
 std::optional<StageCuts> cheapest_stages(const StageQuestion& q) {
-  if (!q.equally_many) return StageProgramme(q).cheapest();
+  if (!q.equally_many) return StageProgram(q).cheapest();
   std::optional<StageCuts> best;
   for (std::size_t stages = std::max<std::size_t>(1, q.fewest_stages); stages <= std::min(q.most_stages, q.parts); ++stages) {
     if (q.parts % stages != 0) continue;
     StageQuestion even = q;
     even.fewest_stages = even.most_stages = stages;
-    even.most_behind = [&](const StageRun& r) { return (r.end - r.begin) * stages == q.parts ? q.most_behind(r) : -1; };
-    std::optional<StageCuts> found = StageProgramme(even).cheapest();
+    even.most_after = [&](const StageRun& r) { return (r.end - r.begin) * stages == q.parts ? q.most_after(r) : -1; };
+    std::optional<StageCuts> found = StageProgram(even).cheapest();
     if (found && (!best || found->seconds < best->seconds)) best = std::move(found);
   }
   return best;

@@ -25,7 +25,7 @@ struct StageCuts {
   double seconds = 0;  // of an iteration
 };
 
-// What is asked of each stage, in order; an empty list: what is best.
+// Stages as they are asked for, in order; an empty list: as is best.
 struct GivenStages {
   std::vector<int> devices, parts;
   [[nodiscard]] std::size_t count() const { return std::max(devices.size(), parts.size()); }
@@ -46,14 +46,15 @@ struct StageQuestion {
   // those that end with the last part, and no others, end with the last device.
   std::function<double(const StageRun&)> seconds;  // of a micro-batch, forward and backward; infinity: not so
   std::function<int(const StageRun&)>
-      most_behind;  // how many stages may be behind it, as many micro-batches as are kept; -1: it never fits
+      most_after;  // how many stages may come after it, as many micro-batches as are kept; -1: it never fits
 };
 
 // Blocks of the sizes asked for at every place where they may begin.
 [[nodiscard]] std::vector<DeviceBlock> stage_blocks(const StageQuestion& q);
 
-// Returns the cheapest stages that use all devices in order; the slowest stage is a hundredth slower than it need be, at most. nullopt: no
-// stages are possible. Cost: O(stages x parts^2 x blocks) for each of the slowest stages that are tried, which grow by a hundredth.
+// Returns: the cheapest stages that use all devices in order; the slowest stage is a hundredth slower than it need be, at most. nullopt: no
+// stages are possible.
+// Cost: O(stages x parts^2 x blocks) for each of the slowest stages that are tried, which grow by a hundredth.
 [[nodiscard]] std::optional<StageCuts> cheapest_stages(const StageQuestion& q);
 
 }  // namespace search

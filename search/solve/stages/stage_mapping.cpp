@@ -25,10 +25,10 @@ const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock bl
   }
   const auto [at, is_new] = arrivals_.try_emplace({kind, block});
   if (!is_new) return at->second;
-  const Ways &senders = catalog_.ways(kind, from), &receivers = catalog_.ways(kind, block);
-  for (const std::uint32_t r : mapping_.shortlist(kind, block).ways) {
+  const StrategyTable &senders = catalog_.table(kind, from), &receivers = catalog_.table(kind, block);
+  for (const std::uint32_t r : mapping_.shortlist(kind, block).strategies) {
     double least = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t s : mapping_.shortlist(kind, from).ways)
+    for (const std::uint32_t s : mapping_.shortlist(kind, from).strategies)
       least = std::min(least, catalog_.transfer_at_least(kind, senders.layouts[s], receivers.layouts[r]));
     at->second.push_back(least);
   }
@@ -39,7 +39,7 @@ std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock bl
   const Mapping::Part& part = *parts_[begin];
   if (!part.first) return {0.0};
   const KindNumber kind = part.tree.kinds[*part.first];
-  if (!counts_transfers_) return std::vector<double>(mapping_.shortlist(kind, block).ways.size(), 0.0);
+  if (!counts_transfers_) return std::vector<double>(mapping_.shortlist(kind, block).strategies.size(), 0.0);
   return arrival(kind, block);
 }
 
@@ -91,14 +91,14 @@ std::vector<std::vector<Placed>> StageMapping::place(const StageRun& run) {
   return placed;
 }
 
-bool StageMapping::find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed) {
+bool StageMapping::resolve(const StageRun& run, const std::vector<std::vector<Placed>>& placed) {
   bool is_new = false;
-  for (std::size_t p = 0; p < placed.size(); ++p) is_new = mapping_.find_out(*parts_[run.begin + p], placed[p]) || is_new;
+  for (std::size_t p = 0; p < placed.size(); ++p) is_new = mapping_.resolve(*parts_[run.begin + p], placed[p]) || is_new;
   if (is_new) forget(run.block);
   return is_new;
 }
 
-// What runs on this block. Where branches run side by side, other blocks have parts like it.
+// Costs on this block. Where branches run side by side, other blocks have parts like it.
 void StageMapping::forget(DeviceBlock block) {
   if (mapping_.runs_side_by_side()) {
     costs_.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// What runs of a chain's parts cost as stages of a pipeline, wherever each operator runs best on the stage's block.
+// Costs of runs of a chain's parts as stages of a pipeline, wherever each operator runs best on the stage's block.
 
 #include <map>
 #include <vector>
@@ -10,22 +10,25 @@
 namespace search {
 
 // A stage begins with what the operator that ends the stage before has made. It may want that in any of the ways in which the operator
-// could have run on the stage's own block; to bring it there costs what it costs from the best way on the devices before, and back.
+// could have run on the stage's own block; to bring it there costs what it costs from the best strategy on the devices before, and back.
 class StageMapping {
  public:
   // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
-  // Where `counts_transfers` is false, what a stage is handed comes to it in no time, as in Alpa's programme (OSDI'22, section 7).
+  // Where `counts_transfers` is false, a stage's inputs come to it in no time, as in Alpa's dynamic programme (OSDI'22, section 7).
   StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool counts_transfers);
 
-  // Of a micro-batch, forward and backward. Requires: the first parts run on the first devices, and others not. Cost: that of the mapping
-  // for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike, and block.
+  // Seconds of a micro-batch, forward and backward.
+  // Requires: the first parts run on the first devices, and others not.
+  // Cost: that of the mapping for each part that is unlike, on each block that is unlike; then O(c^2) for each run of parts that is unlike,
+  // and block.
   [[nodiscard]] double seconds(const StageRun& run);
-  // Seconds until what a stage that begins with this part is handed is there, by the shortlist of the operator that ends the part before.
+  // Seconds until the inputs of a stage that begins with this part are there, by the shortlist of the operator that ends the part before.
   [[nodiscard]] std::vector<double> before_first(std::size_t begin, DeviceBlock block);
   // By part of the run, and operator.
   [[nodiscard]] std::vector<std::vector<Placed>> place(const StageRun& run);
-  // Asks about the movements between placed operators of the run. Returns: whether any was not known before; costs are others then.
-  bool find_out(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
+  // Asks about the movements between placed operators of the run.
+  // Returns: whether any was not known before; costs are others then.
+  bool resolve(const StageRun& run, const std::vector<std::vector<Placed>>& placed);
 
  private:
   [[nodiscard]] const BranchCosts& costs(const Mapping::Part& part, DeviceBlock block);

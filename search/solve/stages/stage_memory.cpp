@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "search/solve/memory_constrained/memory_room.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 
 namespace search {
 
@@ -15,30 +15,30 @@ struct StageMemory::Stage {
   std::size_t count = 0;
   std::optional<MemoryRoom> memory{};
   bool is_settled = false;
-  bool lacks_all_the_same = false;  // with the leanest ways
+  bool lacks_all_the_same = false;  // with the strategies of least memory
   // The best that fits.
-  StageWays best{};
+  StageStrategies best{};
   double seconds = std::numeric_limits<double>::infinity();
   bool is_proved = false;
 
-  void take(const StageWays& ways, double their_seconds, bool are_proved) {
+  void take(const StageStrategies& strategies, double their_seconds, bool are_proved) {
     if (their_seconds > seconds || (their_seconds == seconds && !are_proved)) return;
-    best = ways;
+    best = strategies;
     seconds = their_seconds;
     is_proved = are_proved;
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> in_a_row(const StageWays& ways) const {
+  [[nodiscard]] std::vector<std::uint32_t> in_a_row(const StageStrategies& strategies) const {
     std::vector<std::uint32_t> row(count, 0);
-    for (std::size_t p = 0; p < ways.size(); ++p)
-      for (std::size_t o = 0; o < ways[p].size(); ++o) row[number[p][o]] = ways[p][o];
+    for (std::size_t p = 0; p < strategies.size(); ++p)
+      for (std::size_t o = 0; o < strategies[p].size(); ++o) row[number[p][o]] = strategies[p][o];
     return row;
   }
-  [[nodiscard]] StageWays by_part(const std::vector<std::uint32_t>& row) const {
-    StageWays ways(number.size());
+  [[nodiscard]] StageStrategies by_part(const std::vector<std::uint32_t>& row) const {
+    StageStrategies strategies(number.size());
     for (std::size_t p = 0; p < number.size(); ++p)
-      for (const std::uint32_t n : number[p]) ways[p].push_back(row[n]);
-    return ways;
+      for (const std::uint32_t n : number[p]) strategies[p].push_back(row[n]);
+    return strategies;
   }
 };
 
@@ -71,19 +71,19 @@ StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t behind
   return stage;
 }
 
-std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs, std::vector<StageWays> ways, const Room& room,
+std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs, std::vector<StageStrategies> strategies, const Room& room,
                                               const Budget& budget) {
   std::vector<Stage> stages;
   for (std::size_t s = 0; s < runs.size(); ++s) stages.push_back(stage_of(runs[s], runs.size() - 1 - s));
   std::vector<bool> are_proved(stages.size(), false);
   for (bool again = true; again && !budget.time_is_up();) {
-    const std::vector<double> left = room(ways);
+    const std::vector<double> left = room(strategies);
     again = false;
     for (std::size_t s = 0; s < stages.size(); ++s) {
       Stage& stage = stages[s];
       if (stage.is_settled) continue;
-      const std::vector<std::uint32_t> row = stage.in_a_row(ways[s]);
-      if (left[s] >= 0) stage.take(ways[s], stage.operators.seconds(row), are_proved[s]);
+      const std::vector<std::uint32_t> row = stage.in_a_row(strategies[s]);
+      if (left[s] >= 0) stage.take(strategies[s], stage.operators.seconds(row), are_proved[s]);
       const double bytes = stage.operators.bytes(row);
       stage.is_settled = stage.memory && !stage.memory->tell(bytes, left[s]);
       if (stage.is_settled) continue;
@@ -93,14 +93,14 @@ std::optional<FittingStages> StageMemory::fit(const std::vector<StageRun>& runs,
       if (!found.fits && stage.lacks_all_the_same) return std::nullopt;
       stage.lacks_all_the_same = !found.fits;
       are_proved[s] = found.is_optimal && found.fits;
-      ways[s] = stage.by_part(found.choice);
+      strategies[s] = stage.by_part(found.choice);
       again = true;
     }
   }
   FittingStages found;
   for (Stage& stage : stages) {
     if (stage.best.empty()) return std::nullopt;
-    found.ways.push_back(std::move(stage.best));
+    found.strategies.push_back(std::move(stage.best));
     found.seconds.push_back(stage.seconds);
     found.are_proved = found.are_proved && stage.is_proved;
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Stages of a pipeline that would not fit with the ways that are the cheapest anyhow: the cheapest ways of their operators within the
-// memory of their devices, which Alpa's integer programme has as a constraint (OSDI'22, section 4.2). Where stages are cut stays as it is.
+// Stages of a pipeline that would not fit with the strategies that are the cheapest anyhow: the cheapest strategies of their operators
+// within the memory of their devices, which Alpa's integer program has as a constraint (OSDI'22, section 4.2). Where stages are cut stays
+// as it is.
 
 #include <functional>
 #include <vector>
@@ -12,19 +13,19 @@
 
 namespace search {
 
-// Ways of a stage's operators, by part and operator of the part; the one that ends the part before stands in both, and counts there.
-using StageWays = std::vector<std::vector<std::uint32_t>>;
+// Strategies of a stage's operators, by part and operator of the part; the one that ends the part before is in both, and counts there.
+using StageStrategies = std::vector<std::vector<std::uint32_t>>;
 
 struct FittingStages {
-  std::vector<StageWays> ways;  // by stage
-  std::vector<double> seconds;  // of a micro-batch, by stage
-  bool are_proved = true;       // no other ways of these stages that fit are cheaper
+  std::vector<StageStrategies> strategies;  // by stage
+  std::vector<double> seconds;              // of a micro-batch, by stage
+  bool are_proved = true;                   // no other strategies of these stages that fit are cheaper
 };
 
 class StageMemory {
  public:
   struct Config {
-    Objective objective;  // without a price
+    Objective objective;  // in which bytes cost nothing
     int micro_batches = 1;
     std::size_t most_strategies = 24;
     int most_cut = 2;
@@ -35,12 +36,12 @@ class StageMemory {
   StageMemory(const topology::Cluster& cluster, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
               const Config& config);
 
-  // Bytes that a plan of these ways leaves on the devices of each stage, where they are fewest; negative: it does not fit.
-  using Room = std::function<std::vector<double>(const std::vector<StageWays>&)>;
-  // From these ways on, which may fit or not. nullopt: none that fit were found in time. Cost: that of cheapest_within() for each stage and
-  // limit that is tried, four at most; and of `room` for each round.
-  [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageWays> ways, const Room& room,
-                                                 const Budget& budget);
+  // Bytes that a plan of these strategies leaves on the devices of each stage, where they are fewest; negative: it does not fit.
+  using Room = std::function<std::vector<double>(const std::vector<StageStrategies>&)>;
+  // From these strategies on, which may fit or not. nullopt: none that fit were found in time.
+  // Cost: that of cheapest_within() for each stage and limit that is tried, four at most; and of `room` for each round.
+  [[nodiscard]] std::optional<FittingStages> fit(const std::vector<StageRun>& stages, std::vector<StageStrategies> strategies,
+                                                 const Room& room, const Budget& budget);
 
  private:
   struct Stage;

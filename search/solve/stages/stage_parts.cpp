@@ -6,7 +6,6 @@
 
 #include "pcg/work/work.hpp"
 #include "search/solve/operators/operator_catalog.hpp"
-#include "search/solve/stages/layer_clusters.hpp"
 
 namespace search {
 namespace {
@@ -23,7 +22,7 @@ std::vector<Segment> segments(const pcg::Graph& graph, PartEnds ends, std::size_
   return segments_between(graph, cuts, fewest, std::vector<std::size_t>(graph.nodes().size(), 0));
 }
 
-// What is made up to this operator and read behind it.
+// Bytes that are made up to this operator and read after it.
 double bytes_across(const pcg::Graph& graph, pcg::Precision precision, std::uint32_t last) {
   std::set<pcg::GraphTensorRef> crossing;
   for (std::uint32_t n = last + 1; n < graph.nodes().size(); ++n)
@@ -44,7 +43,7 @@ ChainOperator chain_operator(const pcg::Graph& graph, pcg::Precision precision, 
   return o;
 }
 
-// Of the segments up to each end one.
+// The segments up to each end joined into one.
 std::vector<Segment> joined(const std::vector<Segment>& finest, const std::vector<std::size_t>& ends) {
   std::vector<Segment> parts;
   std::size_t begin = 0;

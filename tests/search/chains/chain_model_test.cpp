@@ -1,4 +1,4 @@
-// The mixed-integer model of a chain against dynamic programming and against every answer looked at.
+// The mixed-integer model of a chain against dynamic programming and against every answer tried.
 #include "tests/oracles/chain_model.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ oracles::MilpChain by_milp(const search::LayerChain& chain, double to_beat = tes
 
 }  // namespace
 
-TEST_CASE("the model, dynamic programming and every answer looked at agree") {
+TEST_CASE("the model, dynamic programming and every answer tried agree") {
   for (const bool tight : {false, true})
     CHECK(rc::check([&] {
       const search::LayerChain chain = test::random_chain(tight);

@@ -1,11 +1,11 @@
-// Layers with strategies, shared out among stages: numbers by hand, and every answer looked at.
+// Layers with strategies, shared out among stages: numbers by hand, and every answer tried.
 #include "search/solve/layers/layer_chain.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "random_chain.hpp"
-#include "search/solve/layers/layer_split.hpp"
+#include "search/solve/layers/chain_costs.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What a plan does otherwise than data parallelism.
-#include "search/explanation/differences.hpp"
+#include "search/explanation/explanation.hpp"
 
 #include <doctest/doctest.h>
 

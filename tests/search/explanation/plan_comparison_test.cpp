@@ -1,5 +1,5 @@
 // Two plans against each other: settings and operators.
-#include "search/explanation/plan_comparison.hpp"
+#include "search/explanation/explanation.hpp"
 
 #include <doctest/doctest.h>
 

@@ -67,7 +67,7 @@ TEST_CASE("costs that are found out on the way count") {
       for (double& s : known.back()->seconds) s *= test::some(0, 1) / 2.0;
       pair.costs = known.back();
     }
-    const auto find_out = [&](const std::vector<std::uint32_t>& choice) {
+    const auto resolve = [&](const std::vector<std::uint32_t>& choice) {
       bool is_new = false;
       for (std::size_t i = 0; i < known.size(); ++i) {
         const search::ChoiceProblem::Pair& pair = truth.choices.pairs[i];
@@ -78,7 +78,7 @@ TEST_CASE("costs that are found out on the way count") {
       return is_new;
     };
     const double least = least_within(truth);
-    const search::ConstrainedChoice found = search::cheapest_within(p, find_out, kNoHurry);
+    const search::ConstrainedChoice found = search::cheapest_within(p, resolve, kNoHurry);
     RC_ASSERT(found.is_optimal);
     RC_ASSERT(found.fits == (least < kNoChoice));
     if (!found.fits) return;
@@ -117,7 +117,7 @@ TEST_CASE("three operators within a limit, by hand") {
   CHECK(found.choice[1] == 0);
   p.limit = 18;
   CHECK(search::cheapest_within(p, {}, kNoHurry).seconds == 3);
-  // The leanest ways take 6 bytes: one is lacking.
+  // The leanest strategies take 6 bytes: one is lacking.
   p.limit = 5;
   const search::ConstrainedChoice none = search::cheapest_within(p, {}, kNoHurry);
   CHECK_FALSE(none.fits);
@@ -134,11 +134,11 @@ TEST_CASE("when time is up there is the best so far, with a bound that holds") {
     const search::ConstrainedProblem p = test::random_limited();
     const double least = least_within(p);
     int left = test::some(0, 12);
-    const auto find_out = [&](const std::vector<std::uint32_t>&) {
+    const auto resolve = [&](const std::vector<std::uint32_t>&) {
       is_over = is_over || --left < 0;
       return false;
     };
-    const search::ConstrainedChoice found = search::cheapest_within(p, find_out, budget);
+    const search::ConstrainedChoice found = search::cheapest_within(p, resolve, budget);
     RC_ASSERT(found.bound <= least * (1 + 1e-6));
     if (found.choice.empty() || !found.fits) return;
     RC_ASSERT(search::fits(p, found.choice));

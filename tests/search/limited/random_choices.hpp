@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 
-#include "search/solve/memory_constrained/constrained_problem.hpp"
+#include "search/solve/memory_constrained/cheapest_within.hpp"
 
 namespace test {
 
@@ -15,15 +15,15 @@ inline int some(int least, int most) { return *rc::gen::inRange(least, most + 1)
 
 // A chain with branches: each operator follows the one before, and some read one that is further behind or are in no pair at all. Whole
 // numbers, so that ties are many. Limits lie between the least and the most that choices take, and a little outside.
-inline search::ConstrainedProblem random_limited(int most_operators = 7, int most_ways = 4) {
+inline search::ConstrainedProblem random_limited(int most_operators = 7, int most_strategies = 4) {
   search::ConstrainedProblem p;
   const int operators = some(1, most_operators);
   double least = 0, most = 0;
   for (int o = 0; o < operators; ++o) {
-    const int ways = some(1, most_ways);
+    const int strategies = some(1, most_strategies);
     p.choices.costs.emplace_back();
     p.bytes.emplace_back();
-    for (int w = 0; w < ways; ++w) {
+    for (int w = 0; w < strategies; ++w) {
       p.choices.costs.back().push_back(some(0, 20));
       p.bytes.back().push_back(some(0, 15));
     }

@@ -8,7 +8,7 @@
 #include "../problem.hpp"
 #include "base/yaml/parse.hpp"
 #include "search/planners.hpp"
-#include "search/problem/limit_options.hpp"
+#include "search/problem/options.hpp"
 
 namespace {
 

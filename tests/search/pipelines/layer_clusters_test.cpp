@@ -1,5 +1,5 @@
 // Operators in a chain, clustered into layers.
-#include "search/solve/stages/layer_clusters.hpp"
+#include "search/solve/stages/stage_parts.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "search/planners/galvatron/galvatron.hpp"
+#include "search/planners/uniap/uniap.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -41,8 +41,8 @@ SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& c
   if (const auto refusal = search.refusal()) return result_of_rule(*refusal);
   const std::vector<ChainCandidate> candidates = even_candidates(search);
   if (!confirm_best_even(search, candidates, config.simulated))
-    search.confirm_leanest(candidates,
-                           [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
+    search.confirm_minimum_memory(candidates,
+                                  [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
   return std::move(search).result(std::nullopt);
 }
 

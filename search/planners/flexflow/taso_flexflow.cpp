@@ -1,8 +1,8 @@
-#include "search/planners/taso_flexflow/taso_flexflow.hpp"
+#include "search/planners/flexflow/flexflow.hpp"
 
 #include <fmt/core.h>
 
-#include "search/planners/unity/rewritten_model.hpp"
+#include "search/planners/unity/variants.hpp"
 #include "search/problem/budget.hpp"
 
 namespace search {
@@ -32,7 +32,7 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   SearchResult r = flexflow_search(problem, rewritten, walks, context);
   r.counted += budget.counted();
   if (budget.ended_by() && r.termination.limit() == Limit::options) r.termination = Termination::feasible(*budget.ended_by());
-  r.notes.push_back(fmt::format("{} rewritten graphs looked at, for a device by itself", model.looked_at()));
+  r.notes.push_back(fmt::format("{} rewritten graphs evaluated, for a device by itself", model.evaluated()));
   for (std::optional<pcg::Plan>* plan : {&r.best, &r.closest}) {
     if (!*plan) continue;
     (*plan)->name = "taso+flexflow";
@@ -48,9 +48,9 @@ Planner taso_flexflow_planner() {
   p.kind = "taso+flexflow";
   p.about = "Rewrites first, as one GPU would have them (TASO), then FlexFlow's walk over the graph that comes out.";
   p.options.push_back({"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
-                       "a graph that costs more than so many times the best is not rewritten further"});
+                       "a graph that costs more than this times the best is not rewritten further"});
   p.options.push_back({"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = static_cast<std::int64_t>(defaults.graphs)},
-                       "rewritten ones of a segment that are looked at, at most"});
+                       "rewritten ones of a segment that are evaluated, at most"});
   p.options.push_back(
       {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"});
   p.plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {

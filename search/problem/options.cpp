@@ -1,13 +1,91 @@
-#include "search/problem/option_values.hpp"
+#include "search/problem/options.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <thread>
 
 #include "base/check.hpp"
+#include "base/diagnostics.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
+#include "search/rules/selection/selection.hpp"
 
 namespace search {
+namespace {
+
+template <class N>
+std::string range_text(const char* kind, N least, N most, N no_end) {
+  return most == no_end ? fmt::format("{} ≥ {}", kind, least) : fmt::format("{} {} to {}", kind, least, most);
+}
+
+std::string quoted_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& w : words) text += fmt::format("{}`{}`", text.empty() ? "" : " ", w);
+  return text;
+}
+
+// Degrees end somewhere, which no reader needs to know.
+std::string integers_text(const char* kind, std::int64_t least, std::int64_t most) {
+  constexpr std::int64_t kManyDevices = 1 << 24;
+  return range_text(kind, least, most >= kManyDevices ? INT64_MAX : most, INT64_MAX);
+}
+
+struct TypeText {
+  std::string operator()(const WholeNumber& n) const { return integers_text("integer", n.least, n.most); }
+  std::string operator()(const WholeNumbers& n) const {
+    const std::string list = integers_text("list of integers", n.least, n.most);
+    return n.words.empty() ? list : fmt::format("{}, or {}", list, quoted_words(n.words));
+  }
+  std::string operator()(const RealNumber& n) const { return range_text("number", n.least, n.most, RealNumber{}.most); }
+  std::string operator()(const Flag&) const { return "boolean"; }
+  std::string operator()(const Choice& c) const { return quoted_words(c.words); }
+  std::string operator()(const Duration&) const { return "time"; }
+  std::string operator()(const ChoiceOrParts& c) const {
+    return fmt::format("{}, or map of `modules` (list of {}) and `blocks` (integer ≥ 1)", quoted_words(c.words), quoted_words(c.modules));
+  }
+  std::string operator()(const RulesOfFile&) const { return "rule file"; }
+  std::string operator()(const Flags& f) const { return fmt::format("map of {} to booleans", quoted_words(f.words)); }
+};
+
+struct DefaultText {
+  std::string operator()(const WholeNumber& n) const { return fmt::format("{}", n.by_default); }
+  std::string operator()(const RealNumber& n) const { return fmt::format("{}", n.by_default); }
+  std::string operator()(const Flag& f) const { return fmt::format("`{}`", f.by_default); }
+  std::string operator()(const Choice& c) const { return fmt::format("`{}`", c.words.at(c.by_default)); }
+  std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
+  std::string operator()(const WholeNumbers&) const { return "none"; }
+  std::string operator()(const Flags&) const { return "none"; }
+  std::string operator()(const RulesOfFile&) const { return "none"; }
+  std::string operator()(const ChoiceOrParts& c) const { return fmt::format("`{}`", c.words.at(c.by_default.word)); }
+};
+
+}  // namespace
+
+GivenRules load_given_rules(const std::filesystem::path& file) {
+  const int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  auto wanted = select(rules::load_rules(file, processes), rules::Wanted::algebra);
+  if (wanted.rules.empty())
+    base::refuse(file.string(), "a search asks none of its rules; " + left_out_text(wanted),
+                 "it asks algebraic ones; algebra: false asks none");
+  return {file, std::make_shared<const rules::Selection>(std::move(wanted))};
+}
+
+std::span<const rules::Rule> rules_to_ask(const GivenRules& given) {
+  return given.of_file ? given.of_file->rules : rules::builtin_algebraic_rules().rules;
+}
+
+std::string asked_text(const GivenRules& given) {
+  const rules::Selection& s = *given.of_file;
+  const std::size_t all = std::accumulate(s.count.begin(), s.count.end(), std::size_t{0});
+  return fmt::format("{} of the {} rules of {} are asked; {}", s.rules.size(), all, given.file.string(), left_out_text(s));
+}
+
+std::string type_text(const Option& o) { return std::visit(TypeText{}, o.type); }
+
+std::string default_text(const Option& o) { return o.otherwise.empty() ? std::visit(DefaultText{}, o.type) : o.otherwise; }
 
 template <class T>
 const T& OptionValues::get(std::string_view key) const {
@@ -102,7 +180,7 @@ class OptionReader {
     values_.give(o.key, std::move(chosen));
   }
 
-  // The place of the option and the problems of the file stand one after the other, each with its own line.
+  // The place of the option, and then the problems of the file, each with its own line.
   void read_as(const Option& o, const RulesOfFile&) {
     const auto name = in_.text(o.key);
     if (!name) return;
@@ -140,6 +218,19 @@ OptionValues read_options(base::MapReader& in, std::span<const Option> options, 
   OptionReader reader(in, values, directory);
   for (const Option& o : options) reader.read(o);
   return values;
+}
+
+std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own, std::string time_for) {
+  std::vector<Option> options = {
+      {"budget", Duration{budget}, std::move(time_for)},
+      {"candidates", WholeNumber{.by_default = 0}, fmt::format("so many {} end the search, alike on every machine", counted), "no limit"}};
+  std::ranges::move(own, std::back_inserter(options));
+  return options;
+}
+
+SearchLimits limits_of(const OptionValues& values) {
+  const std::int64_t candidates = values.whole_number("candidates");
+  return {values.duration("budget"), candidates > 0 ? static_cast<std::uint64_t>(candidates) : SearchLimits::kUncounted};
 }
 
 }  // namespace search
