@@ -14,7 +14,6 @@
 #include "pcg/work/work.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"
-#include "search/planners/megatron/plan_bound.hpp"
 
 namespace search {
 namespace {
