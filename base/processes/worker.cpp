@@ -29,9 +29,9 @@ constexpr char kNoMemory = 'm';
 // Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
 std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::string message_of(const Worker::Work& work, std::size_t piece) {
+std::string message_of(const Worker::Work& work, std::size_t task) {
   try {
-    return kDone + text_of(work(piece));
+    return kDone + text_of(work(task));
   } catch (const InputError& e) { return kRefused + std::string(e.what()); } catch (const std::bad_alloc&) {
     return {kNoMemory};
   } catch (const std::exception& e) { return kFailed + std::string(e.what()); }
@@ -93,33 +93,33 @@ void Worker::Orders::keep_giver() { close_one(taker_); }
 void Worker::Orders::keep_taker() { close_one(giver_); }
 
 // A process that is gone is noticed where its answer is waited for; it must not end this one by SIGPIPE.
-void Worker::Orders::send(std::size_t piece) const {
-  while (::send(giver_, &piece, sizeof piece, MSG_NOSIGNAL) < 0 && errno == EINTR) {}
+void Worker::Orders::send(std::size_t task) const {
+  while (::send(giver_, &task, sizeof task, MSG_NOSIGNAL) < 0 && errno == EINTR) {}
 }
 
 std::optional<std::size_t> Worker::Orders::next() const {
-  std::size_t piece = 0, got = 0;
-  while (got < sizeof piece) {
-    const ssize_t n = ::read(taker_, reinterpret_cast<char*>(&piece) + got, sizeof piece - got);
+  std::size_t task = 0, got = 0;
+  while (got < sizeof task) {
+    const ssize_t n = ::read(taker_, reinterpret_cast<char*>(&task) + got, sizeof task - got);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return std::nullopt;
     got += static_cast<std::size_t>(n);
   }
-  return piece;
+  return task;
 }
 
 Worker::Worker(const Work& work, std::size_t first)
     : process_([&](const ChildProcess::Send& send) {
         orders_.keep_taker();
-        for (std::optional<std::size_t> piece = first; piece; piece = orders_.next()) send(framed(message_of(work, *piece)));
+        for (std::optional<std::size_t> task = first; task; task = orders_.next()) send(framed(message_of(work, *task)));
       }),
-      piece_(first) {
+      task_(first) {
   orders_.keep_giver();
 }
 
-void Worker::start(std::size_t piece) {
-  piece_ = piece;
-  orders_.send(piece);
+void Worker::start(std::size_t task) {
+  task_ = task;
+  orders_.send(task);
 }
 
 std::optional<WorkerAnswer> Worker::receive() {
