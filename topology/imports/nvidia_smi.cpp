@@ -97,10 +97,9 @@ void name_devices(SmiNode& n) {
 void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
   if (!d.switched(links_of_a_gpu(n))) {
     const int link = n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s));
-    for (const auto a : d.gpus) {
+    for (const auto a : d.gpus)
       for (const auto b : d.gpus)
         if (a < b && n.m.at(a, b).nvlinks > 0) n.sketch.wire(n.names[a], n.names[b], link, n.m.at(a, b).nvlinks);
-    }
     return;
   }
   if (!d.complete)

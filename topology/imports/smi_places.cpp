@@ -21,10 +21,9 @@ void join(Groups& groups, std::size_t a, std::size_t b) {
 Groups groups_within(const SmiMatrix& m, Distance limit) {
   Groups groups;
   for (std::size_t i = 0; i < m.devices.size(); ++i) groups.push_back(static_cast<int>(i));
-  for (std::size_t a = 0; a < m.devices.size(); ++a) {
+  for (std::size_t a = 0; a < m.devices.size(); ++a)
     for (std::size_t b = a + 1; b < m.devices.size(); ++b)
       if (m.at(a, b).distance <= limit) join(groups, a, b);
-  }
   return groups;
 }
 
@@ -50,10 +49,9 @@ bool join_unless_separated(const SmiMatrix& m, Groups& cpu, const std::function<
   const auto n = cpu.size();
   std::vector<std::vector<bool>> apart(n, std::vector<bool>(n, false));  // of groups
   const auto group = [&](std::size_t device) { return static_cast<std::size_t>(cpu[device]); };
-  for (std::size_t a = 0; a < n; ++a) {
+  for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b)
       if (m.at(a, b).distance != Distance::unknown) apart[group(a)][group(b)] = true;
-  }
   bool joined = false;
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = a + 1; b < n; ++b) {
