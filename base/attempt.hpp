@@ -23,7 +23,8 @@ class [[nodiscard]] Attempt {
   Attempt(Reason refusal) : state_(std::in_place_index<1>, std::move(refusal)) {}  // NOLINT(google-explicit-constructor): so is a refusal
 
   explicit operator bool() const { return state_.index() == 0; }
-  // Returns the value. Requires: there is one; the refusal is the message of the check.
+  // Returns: the value.
+  // Requires: there is one; the refusal is the message of the check.
   [[nodiscard]] const T& value() const& { return require_value(), std::get<0>(state_); }
   [[nodiscard]] T& value() & { return require_value(), std::get<0>(state_); }
   [[nodiscard]] T&& value() && { return require_value(), std::get<0>(std::move(state_)); }
@@ -32,7 +33,8 @@ class [[nodiscard]] Attempt {
   [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
   [[nodiscard]] const T* operator->() const { return &value(); }
   [[nodiscard]] T* operator->() { return &value(); }
-  // Returns why there is no value. Requires: there is none.
+  // Returns: why there is no value.
+  // Requires: there is none.
   [[nodiscard]] const Reason& refusal() const { return std::get<1>(state_); }
 
  private:

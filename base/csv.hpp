@@ -24,8 +24,8 @@ struct CsvTable {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view column) const;
 };
 
-// Throws: InputError for an empty text, one that is no text, a header without rows, a column named twice, a row with more or fewer
-// cells than the header, or a quote that is never closed; the first twenty or so at once.
+// Throws: InputError for an empty text, one that is no text, a header without rows, a column named twice, a row with more or fewer cells
+// than the header, or a quote that is never closed; the first twenty or so at once.
 [[nodiscard]] CsvTable parse_csv(std::string text, std::string name);
 
 }  // namespace base

@@ -21,7 +21,8 @@ struct Id {
 // One GPU of a cluster, numbered node by node: what a mapping names and a topology describes.
 using DeviceId = Id<struct DeviceTag>;
 
-// Returns: an element by an index of type int. Requires: 0 <= i < size.
+// Returns: an element by an index of type int.
+// Requires: 0 <= i < size.
 template <class Elements>
 [[nodiscard]] constexpr decltype(auto) nth(Elements&& elements, int i) {
   return elements[static_cast<std::size_t>(i)];

@@ -29,7 +29,7 @@ class ProgressLine {
   std::string shown_;
 };
 
-// Returns the bytes that show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
+// Returns: the bytes that show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
 [[nodiscard]] std::string rewritten_line(std::string_view text, std::size_t columns);
 
 }  // namespace base

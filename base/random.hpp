@@ -15,7 +15,8 @@ class Random {
 
   // Uniform over all 64-bit values.
   [[nodiscard]] std::uint64_t next() { return mix(state_ += kGoldenGamma); }
-  // Uniform over 0 .. n-1, without bias. Requires: n > 0.
+  // Uniform over 0 .. n-1, without bias.
+  // Requires: n > 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t n) {
     BASE_CHECK(n > 0, "below(0) asks for a number from nothing");
     // 2^64 mod n values at the bottom would make small remainders likelier: draw again.

@@ -66,7 +66,7 @@ constexpr Joules operator*(Watts w, Seconds s) { return Joules(w.value() * s.val
 [[nodiscard]] std::string to_text(Joules e);  // in Wh, kWh, MWh, GWh, as bills have it
 
 enum class Dimension { time, bytes, bandwidth, flops_rate, power, money };
-// Returns a hint: 'write e.g. "400 Gbit/s" or "50 GB/s"'.
+// Returns: a hint: 'write e.g. "400 Gbit/s" or "50 GB/s"'.
 [[nodiscard]] std::string_view example_of(Dimension d);
 
 }  // namespace base

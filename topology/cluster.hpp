@@ -105,20 +105,20 @@ class Cluster {
   [[nodiscard]] const Link& link(LinkId l) const { return links_[l.value]; }
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
-  // Returns the devices of one node, ascending.
+  // Returns: the devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return nth(node_devices_, node); }
   [[nodiscard]] int domains() const { return static_cast<int>(domain_devices_.size()); }
-  // Returns the devices of one domain, ascending.
+  // Returns: the devices of one domain, ascending.
   [[nodiscard]] std::span<const DeviceId> domain_devices(int domain) const { return nth(domain_devices_, domain); }
   [[nodiscard]] int nics_per_node(int node) const;
-  // Returns the NICs of a device's node that are its own: of those that are equally near its share, at least one. Empty without NICs.
-  // They are numbered through the device's domain, node by node.
+  // Returns: the NICs of a device's node that are its own: of those that are equally near its share, at least one. Empty without NICs. They
+  // are numbered through the device's domain, node by node.
   [[nodiscard]] std::span<const int> nics_of(DeviceId d) const;
-  // Returns the entry of `node_types:` that a node is of, from 0, or a number of its own if it has a fault. Nodes of one type have the same
-  // devices, wires and NICs.
+  // Returns: the entry of `node_types:` that a node is of, from 0, or a number of its own if it has a fault. Nodes of one type have the
+  // same devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
 
-  // Returns nullopt if no CPU of the node can be reached.
+  // Returns: nullopt if no CPU of the node can be reached.
   [[nodiscard]] std::optional<HostLink> host_link(DeviceId d) const;
 
   // Whether a link joins two switches of the network, not a node's parts or a NIC and its switch.
@@ -131,8 +131,9 @@ class Cluster {
   // device's own; from a device to itself no links, infinite bandwidth and no latency.
   // Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
-  // Returns the route out through one NIC and in through the other, as nics_of numbers them.
-  // Requires: different domains; NICs of the devices' nodes that have not failed. Throws: base::InternalError otherwise.
+  // Returns: the route out through one NIC and in through the other, as nics_of numbers them.
+  // Requires: different domains; NICs of the devices' nodes that have not failed.
+  // Throws: base::InternalError otherwise.
   [[nodiscard]] Route route_through_nics(DeviceId from, DeviceId to, int nic_from, int nic_to) const;
 
   // A switch inside a node, or the fabric of a domain, may reduce and multicast in the network (NVLS): `in_network: true`.

@@ -86,20 +86,21 @@ struct ClusterDescription {
 
   [[nodiscard]] int nodes() const;
   [[nodiscard]] int domains() const;
-  // Returns the type of a node as `node_types:` has it, without its faults. Requires: 0 <= node < nodes().
+  // Returns: the type of a node as `node_types:` has it, without its faults.
+  // Requires: 0 <= node < nodes().
   [[nodiscard]] int type_of(int node) const;
 };
 
-// Returns the content of an expanded section (no preset is left to look up, although its name is still there). `preset_gpus`: GPUs per node
-// that the preset has by itself, 0 without one; wires to those of them that an override took away are dropped. Throws: base::InputError
-// with every problem found.
+// Returns: the content of an expanded section (no preset is left to look up, although its name is still there). `preset_gpus`: GPUs per
+// node that the preset has by itself, 0 without one; wires to those of them that an override took away are dropped.
+// Throws: base::InputError with every problem found.
 [[nodiscard]] ClusterDescription read_description(const base::Yaml& section, const std::string& path, int preset_gpus);
 
 // Adds the faults to a cluster that is sound without them: nodes that differ from their type to `faulty`, links between switches to
 // `network_faults`. Problems go to `sink`.
 void read_faults(const base::Yaml& list, const std::string& path, ClusterDescription& cluster, base::Diagnostics& sink);
 
-// Returns the network. `cluster`: with its link types and node types. Problems go to `sink`.
+// Returns: the network. `cluster`: with its link types and node types. Problems go to `sink`.
 [[nodiscard]] Network read_network(const base::Yaml& section, const std::string& path, const ClusterDescription& cluster,
                                    base::Diagnostics& sink);
 
@@ -108,10 +109,11 @@ void drop_keys_of_other_types(base::Yaml& network, std::string_view type);
 
 inline constexpr int kMaxNodes = 100'000;  // more than any cluster has: a slip of the pen is found before memory fills
 
-// Returns the index of the link type named at `key`. Returns nullopt when the key is absent or wrong, and reports a wrong one.
+// Returns: the index of the link type named at `key`.
+// Returns: nullopt when the key is absent or wrong, and reports a wrong one.
 [[nodiscard]] std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links);
 
-// Returns a node type. `count`: nodes of this type, where the node itself does not say. `preset_gpus`: as in read_description. Problems go
+// Returns: a node type. `count`: nodes of this type, where the node itself does not say. `preset_gpus`: as in read_description. Problems go
 // to `sink`.
 [[nodiscard]] NodeType read_node_type(const base::Yaml& node, const std::string& path, std::optional<int> count,
                                       const std::vector<LinkType>& links, int preset_gpus, base::Diagnostics& sink);

@@ -35,10 +35,11 @@ struct Drawing {
   base::BytesPerSecond network_bandwidth;  // of a NIC, one way
 };
 
-// Faults are not drawn. Cost: O(parts and wires of one node of each type).
+// Faults are not drawn.
+// Cost: O(parts and wires of one node of each type).
 [[nodiscard]] Drawing drawing(const Cluster& c);
 
-// Returns the drawing as DOT text.
+// Returns: the drawing as DOT text.
 [[nodiscard]] std::string to_dot(const Cluster& c);
 
 }  // namespace topology

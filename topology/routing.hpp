@@ -33,8 +33,7 @@ struct Path {
 // peer-to-peer copies and NCCL's channels between GPUs without a common link go over PCIe and the CPUs (NCCL does not relay P2P through a
 // GPU by default), so GPUs are intermediates only where no other path leads there. NICs never are.
 // Returns: the best path from `source` to every vertex, one entry per vertex.
-// Cost: O(kinds x V^2 E log V) at worst, V and E those of one
-// node.
+// Cost: O(kinds x V^2 E log V) at worst, V and E those of one node.
 [[nodiscard]] std::vector<Path> best_paths(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges, int source);
 
 // The paths inside a node of one type; links are numbered from the node's first link.
@@ -70,13 +69,15 @@ struct Cluster::Routing {
   std::uint32_t first_network_link = 0;          // its links are contiguous, in its order
 
   [[nodiscard]] const NodeTables& tables_of(int node) const { return nth(tables, nth(type_of_node, node)); }
-  // Returns the number of a NIC within its node. Requires: one of the node's own that has not failed. Throws: base::InternalError
-  // otherwise.
+  // Returns: the number of a NIC within its node.
+  // Requires: one of the node's own that has not failed.
+  // Throws: base::InternalError otherwise.
   [[nodiscard]] int nic_of_node(int node, int nic_of_domain) const;
 };
 
 // Returns: the cluster of a description (builder.cpp). `node_marks`: where to say that a node's wiring leaves GPUs apart, one (mark, path)
-// per node type. Throws: base::InputError.
+// per node type.
+// Throws: base::InputError.
 [[nodiscard]] Cluster build_cluster(ClusterDescription description, const std::vector<std::pair<base::Mark, std::string>>& node_marks);
 
 }  // namespace topology

@@ -27,13 +27,15 @@ class EmbeddedFiles {
   [[nodiscard]] constexpr auto begin() const { return files_.begin(); }
   [[nodiscard]] constexpr auto end() const { return files_.end(); }
   [[nodiscard]] std::vector<std::string> names() const;
-  // Returns the text of the file of this name, or nullopt.
+  // Returns: the text of the file of this name, or nullopt.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
-  // The same. Throws: as refuse(), where there is no such file.
+  // The same.
+  // Throws: as refuse(), where there is no such file.
   [[nodiscard]] std::string_view text(std::string_view name) const;
-  // Returns a file of these as YAML. Throws: InputError as parse_yaml does.
+  // Returns: a file of these as YAML.
+  // Throws: InputError as parse_yaml does.
   [[nodiscard]] Yaml parse(const EmbeddedFile& file) const;
-  // Returns 'no KIND is called "NAME"'.
+  // Returns: 'no KIND is called "NAME"'.
   [[nodiscard]] std::string unknown(std::string_view name) const;
   // Throws: InputError with that message and the nearest name, or all names.
   [[noreturn]] void refuse(std::string_view name) const;
@@ -53,7 +55,8 @@ class ParsedFiles {
     for (const EmbeddedFile& file : files_) values_.emplace(file.name, load(files_.parse(file)));
   }
 
-  // Returns the value of the file of this name, or nullptr. Cost: O(log files), as for at().
+  // Returns: the value of the file of this name, or nullptr.
+  // Cost: O(log files), as for at().
   [[nodiscard]] const T* find(std::string_view name) const {
     const auto at = values_.find(name);
     return at == values_.end() ? nullptr : &at->second;

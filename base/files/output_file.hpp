@@ -13,7 +13,8 @@ namespace base {
 class OutputFile {
  public:
   // Makes a file of a passing name in the folder of `file`. Where `file` is a link, what it leads to is written; a device, a pipe or one of
-  // this process's own descriptors (/dev/stdout) is written directly. Throws: InputError, as the others here, which names the file and why.
+  // this process's own descriptors (/dev/stdout) is written directly.
+  // Throws: InputError, as the others here, which names the file and why.
   explicit OutputFile(const std::filesystem::path& file);
   // Leaves the old file as it was where commit() has not been called, or has thrown.
   ~OutputFile();
@@ -35,7 +36,8 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-// Writes a file anew. Throws: InputError when that fails; the old file is as it was then.
+// Writes a file anew.
+// Throws: InputError when that fails; the old file is as it was then.
 void write_file(const std::filesystem::path& file, std::string_view text);
 
 // Where an answer of this name goes in the end, through links. nullopt: to no regular file, but to a device, a pipe or a descriptor.

@@ -15,9 +15,9 @@ inline constexpr std::size_t kMostTextBytes = std::size_t{256} << 20;
 // How messages call a file.
 [[nodiscard]] std::string name_of_input(const std::filesystem::path& file);
 
-// Returns the bytes of the file; of standard input the same however often it is asked. Throws: InputError with the file's name when it
-// cannot be read (a folder, no rights), holds more than `most` bytes, or holds a zero byte: then it is no text, and reading ends at the
-// byte. Memory: the text, whatever the file would hold.
+// Returns: the bytes of the file; of standard input the same however often it is asked.
+// Throws: InputError with the file's name when it cannot be read (a folder, no rights), holds more than `most` bytes, or holds a zero byte:
+// then it is no text, and reading ends at the byte. Memory: the text, whatever the file would hold.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& file, std::size_t most = kMostTextBytes);
 
 }  // namespace base

@@ -17,7 +17,7 @@ namespace base {
 // sent to first; the next one ends the program at once. A SIGHUP that is ignored already (nohup) stays so.
 void note_interruptions();
 [[nodiscard]] bool interrupted();
-// Returns the signal, 0 where none came.
+// Returns: the signal, 0 where none came.
 [[nodiscard]] int interruption();
 // In a child process: leaves these signals to the parent, which interrupted() reports. A terminal sends them to both.
 void leave_interruptions_to_parent();
@@ -41,8 +41,9 @@ class ChildProcess {
 
   // `work` runs in the child and hands bytes back by the function that it gets. The child ends when it returns, without destructors or
   // buffers that belong to the parent, and when the parent ends, however that does. Signals that ask for an end are left to the parent
-  // where it notes them (base/processes/child_process.hpp). Requires: `work` does not throw. Throws: std::system_error when the system has
-  // no process or pipe to give.
+  // where it notes them (base/processes/child_process.hpp).
+  // Requires: `work` does not throw.
+  // Throws: std::system_error when the system has no process or pipe to give.
   explicit ChildProcess(const std::function<void(const Send&)>& work);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
@@ -51,14 +52,15 @@ class ChildProcess {
 
   // To be waited at by poll(): readable when there is more to receive.
   [[nodiscard]] int pipe() const { return pipe_; }
-  // Waits for more bytes. Returns: false when the child has sent everything.
+  // Waits for more bytes.
+  // Returns: false when the child has sent everything.
   bool receive();
   [[nodiscard]] const std::string& received() const { return received_; }
   // The same, and forgets it.
   [[nodiscard]] std::string take_received() { return std::exchange(received_, {}); }
   // Waits for the child's end.
   ProcessEnd wait();
-  // Returns the processor time that the child has used, in nanoseconds: 0 where the system does not say.
+  // Returns: the processor time that the child has used, in nanoseconds: 0 where the system does not say.
   [[nodiscard]] long long processor_time() const;
 
  private:

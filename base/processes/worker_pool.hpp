@@ -30,8 +30,8 @@ class Worker {
  public:
   using Work = std::function<nlohmann::json(std::size_t)>;
 
-  // Starts the process, which sees this one's memory as it is now, and lets it do task `first`. `work` outlives it. Throws:
-  // std::system_error where the system has no process or descriptor to give.
+  // Starts the process, which sees this one's memory as it is now, and lets it do task `first`. `work` outlives it.
+  // Throws: std::system_error where the system has no process or descriptor to give.
   Worker(const Work& work, std::size_t first);
   Worker(Worker&&) noexcept = default;
   Worker& operator=(Worker&&) noexcept = default;
@@ -44,7 +44,8 @@ class Worker {
   void start(std::size_t task);
   // To be waited at by poll().
   [[nodiscard]] int pipe() const { return process_.pipe(); }
-  // Takes what has come, waiting for some. Returns the answer once it is whole, or how the process ended before.
+  // Takes what has come, waiting for some.
+  // Returns: the answer once it is whole, or how the process ended before.
   // Throws: base::InputError with what was wrong where the work threw one, base::InternalError where it failed otherwise.
   [[nodiscard]] std::optional<WorkerAnswer> receive();
   [[nodiscard]] long long processor_time() const { return process_.processor_time(); }
@@ -81,14 +82,14 @@ struct LostWorker : std::runtime_error {
 // So long may a worker use no processor time at all before it is taken to hang: work that goes on uses some.
 constexpr std::chrono::seconds kWorkerPatience{60};
 
-// Returns work(0) .. work(count - 1), in order, done by at most `jobs` processes at once. Each sees this one's memory as it is when it
-// starts and does task after task, so that work may find what earlier tasks left behind in its own process. `finished(i)` is called here
-// as each is done. A task whose process is ended before it has answered (by the system when memory runs out, by a user, by a crash, by its
-// own want of memory, or by us because it hangs) is done again, once, alone in a new process, after all the others. A process that computes
+// Returns: work(0) .. work(count - 1), in order, done by at most `jobs` processes at once. Each sees this one's memory as it is when it
+// starts and does task after task, so that work may find what earlier tasks left behind in its own process. `finished(i)` is called here as
+// each is done. A task whose process is ended before it has answered (by the system when memory runs out, by a user, by a crash, by its own
+// want of memory, or by us because it hangs) is done again, once, alone in a new process, after all the others. A process that computes
 // without an end does not hang: work has limits of its own. Throws, without waiting for the others: base::InputError with what was wrong
 // when a worker's work throws one, base::InternalError when it fails otherwise; std::system_error where no process can be started. Bytes
-// that are not UTF-8 are replaced on their way between processes. Cost: a fork for each process, some 2 ms, and a message each way for each
-// task, well below 0.1 ms and the answer's text.
+// that are not UTF-8 are replaced on their way between processes.
+// Cost: a fork for each process, some 2 ms, and a message each way for each task, well below 0.1 ms and the answer's text.
 [[nodiscard]] std::vector<WorkerAnswer> try_workers(std::size_t count, int jobs, const std::function<nlohmann::json(std::size_t)>& work,
                                                     const std::function<void(std::size_t)>& finished,
                                                     std::chrono::milliseconds patience = kWorkerPatience);

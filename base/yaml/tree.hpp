@@ -29,7 +29,8 @@ class Yaml {
   // The value of `key` in a map, or nullptr. O(number of keys).
   [[nodiscard]] const Yaml* find(std::string_view key) const;
   [[nodiscard]] Yaml* find(std::string_view key);
-  // Sets or adds a key of a map (a null value becomes a map). Requires: a map or null.
+  // Sets or adds a key of a map (a null value becomes a map).
+  // Requires: a map or null.
   void set(std::string_view key, Yaml value, Mark key_mark = {});
   void erase(std::string_view key);
 

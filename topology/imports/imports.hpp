@@ -27,7 +27,7 @@ struct ImportedTopology {
   int gpus = 0, cpus = 0, switches = 0, nics = 0, wires = 0;  // of one node; of a placeholder or preset node: 0
 };
 
-// Returns nullopt when the text is of none of these formats. `file` is its name in messages.
+// Returns: nullopt when the text is of none of these formats. `file` is its name in messages.
 // Throws: base::InputError when it is one and is broken: cut off, asymmetric, contradictory, duplicate or unknown names.
 // Cost: O(text + devices^3), devices at most 256; at most 100,000 names of nodes.
 [[nodiscard]] std::optional<ImportedTopology> import_topology(std::string_view text, const std::string& file,

@@ -59,7 +59,8 @@ struct NcclTree {
   std::vector<std::string> notes;  // what was left out
 };
 
-// Returns nullopt when the text is no XML. Throws: base::InputError: XML that is broken or not of this sort.
+// Returns: nullopt when the text is no XML.
+// Throws: base::InputError: XML that is broken or not of this sort.
 [[nodiscard]] std::optional<NcclTree> read_nccl_tree(const SourceText& source);
 
 }  // namespace topology::imports

@@ -18,7 +18,7 @@ struct Hostlist {
   std::string problem;             // empty if the expression is sound; else names are void
 };
 
-// Returns the names of an expression, or what is wrong with it.
+// Returns: the names of an expression, or what is wrong with it.
 [[nodiscard]] Hostlist expand_hostlist(std::string_view expression);  // O(names)
 
 struct SlurmSwitch {
@@ -35,7 +35,8 @@ struct SlurmTopology {
   std::vector<int> block_sizes;       // BlockSizes=
 };
 
-// Returns nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=. Throws: base::InputError with every problem found.
+// Returns: nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=.
+// Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SlurmTopology> read_slurm_lines(const SourceText& source);
 
 }  // namespace topology::imports

@@ -34,7 +34,8 @@ struct SmiMatrix {
   [[nodiscard]] const SmiCell& at(std::size_t row, std::size_t column) const { return cells[row * devices.size() + column]; }
 };
 
-// Returns nullopt when there is no such matrix in the text. Throws: base::InputError with every problem found.
+// Returns: nullopt when there is no such matrix in the text.
+// Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SmiMatrix> read_smi_matrix(const SourceText& source);
 
 // One entry per device: a number that devices of one group share. Each level's groups lie within those of the next.

@@ -24,12 +24,13 @@ class SourceText {
   std::shared_ptr<const base::Source> source_;
 };
 
-// Returns a text's number where it is a whole number and nothing else, 0 to 2,000,000,000; else nullopt.
+// Returns: a text's number where it is a whole number and nothing else, 0 to 2,000,000,000; else nullopt.
 [[nodiscard]] std::optional<int> parse_count(std::string_view text);
 // Throws: base::InputError with this one problem.
 [[noreturn]] void refuse(base::Mark mark, std::string message, std::string hint = {});
 
-// One function per format. Returns: nullopt when the text is of another format.
+// One function per format.
+// Returns: nullopt when the text is of another format.
 [[nodiscard]] std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_slurm(std::string_view text, const std::string& file, const ImportConfig& config);

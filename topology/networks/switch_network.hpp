@@ -40,7 +40,7 @@ struct SwitchLink {
 class SwitchNetwork {
  public:
   virtual ~SwitchNetwork() = default;
-  // Returns the switch that a NIC hangs on.
+  // Returns: the switch that a NIC hangs on.
   [[nodiscard]] virtual int switch_of(int node, int nic) const = 0;
   [[nodiscard]] virtual std::string name_of(int network_switch) const = 0;
   [[nodiscard]] virtual std::span<const SwitchLink> links() const = 0;
@@ -60,11 +60,12 @@ using NicCounts = std::vector<int>;
 [[nodiscard]] std::unique_ptr<SwitchNetwork> make_torus(const Network& network);
 [[nodiscard]] std::unique_ptr<SwitchNetwork> make_custom(const Network& network);
 
-// Returns the same network without the links that carry nothing any more and with the others narrowed. Routes that crossed one that is gone
-// are shortest among what is left, the lowest numbers first. `left`: the share of each link that is left, per link.
+// Returns: the same network without the links that carry nothing any more and with the others narrowed. Routes that crossed one that is
+// gone are shortest among what is left, the lowest numbers first. `left`: the share of each link that is left, per link.
 [[nodiscard]] std::unique_ptr<SwitchNetwork> with_faults(std::unique_ptr<SwitchNetwork> network, const std::vector<double>& left);
 
-// Returns two of `ends` between which no route is left, or nullopt. Cost: O(links).
+// Returns: two of `ends` between which no route is left, or nullopt.
+// Cost: O(links).
 [[nodiscard]] std::optional<std::pair<int, int>> unreached(const SwitchNetwork& network, const std::vector<double>& left,
                                                            const std::set<int>& ends);
 
@@ -73,13 +74,15 @@ class SwitchGraph {
  public:
   static constexpr int kUnreached = -1;
 
-  // `left`: per link, 0 where it is gone; empty: all are there. Requires: the links outlive it.
+  // `left`: per link, 0 where it is gone; empty: all are there.
+  // Requires: the links outlive it.
   SwitchGraph(int switches, std::span<const SwitchLink> links, const std::vector<double>& left);
   SwitchGraph(const SwitchGraph&) = delete;
   SwitchGraph& operator=(const SwitchGraph&) = delete;
 
   [[nodiscard]] int switches() const { return static_cast<int>(leaving_.size()); }
-  // Returns: the number of links on a shortest route from every switch to one, or kUnreached. Cost: O(links).
+  // Returns: the number of links on a shortest route from every switch to one, or kUnreached.
+  // Cost: O(links).
   [[nodiscard]] std::vector<int> distances_to(int to) const;
   // Returns: the links of a shortest route. Where n links lead nearer, it takes number spread % n of them and goes on with spread / n.
   // Requires: the distances to `to`, which `from` reaches.

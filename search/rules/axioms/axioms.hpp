@@ -35,9 +35,10 @@ struct Axioms {
   std::string hash;  // of the file's text: rule files name it
 };
 
-// Returns the axioms that ship.
+// Returns: the axioms that ship.
 [[nodiscard]] const Axioms& axioms();
-// Returns the axioms of a text. Throws: base::InputError with every problem found.
+// Returns: the axioms of a text.
+// Throws: base::InputError with every problem found.
 [[nodiscard]] Axioms parse_axioms(std::string_view yaml, const std::string& file);
 
 }  // namespace rules

@@ -25,7 +25,7 @@ class Algebra {
   virtual Element variable(const std::string& name) = 0;
   virtual Element add(Element a, Element b) = 0;
   virtual Element multiply(Element a, Element b) = 0;
-  // Returns the result of an unknown function: equal arguments give equal results, nothing else is known.
+  // Returns: the result of an unknown function: equal arguments give equal results, nothing else is known.
   virtual Element apply(const std::string& function, std::span<const Element> arguments) = 0;
 };
 
@@ -35,11 +35,11 @@ struct Shard {
 };
 using Shards = std::vector<Shard>;  // of one tensor, by pcg::shard_number
 
-// Returns the shapes of all nodes; nullopt if one is ill typed or has too many shards.
+// Returns: the shapes of all nodes; nullopt if one is ill typed or has too many shards.
 [[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
 
-// Returns the shards of all nodes, whose shapes are `shapes`. The elements of variables are algebra variables
-// "x.s1[0, 2]": copies share them, summands do not.
+// Returns: the shards of all nodes, whose shapes are `shapes`. The elements of variables are algebra variables "x.s1[0, 2]": copies share
+// them, summands do not.
 // Requires: well typed.
 [[nodiscard]] std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> names,
                                             std::span<const pcg::ParallelShape> shapes, Algebra& algebra);
@@ -51,7 +51,7 @@ struct Placed {
   pcg::Sharding sharding;
   pcg::ParallelShape shape;  // of the output
 };
-// Returns the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
+// Returns: the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
 [[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
 // Partition, Combine, Replicate, Reduce.
 [[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);

@@ -20,8 +20,8 @@ class Symbolic : public Algebra {
   Element multiply(Element a, Element b) override;
   Element apply(const std::string& function, std::span<const Element> arguments) override;
 
-  // Returns whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials, or
-  // by its solver, which gives up after five seconds and so says no.
+  // Returns: whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials,
+  // or by its solver, which gives up after five seconds and so says no.
   [[nodiscard]] bool equal(Element a, Element b);
   [[nodiscard]] std::string to_text(Element e);
   // Makes these variables indices with known rows from now on: "is<row>" of them is 0 or 1.

@@ -28,12 +28,12 @@ struct Setting {
   std::vector<Term> graphs;  // to be compared with each other: larger ones than can be enumerated
 };
 
-// Returns the settings that ship, in the order in which they are enumerated.
+// Returns: the settings that ship, in the order in which they are enumerated.
 [[nodiscard]] const std::vector<Setting>& settings();
 // Throws: base::InputError with every problem found.
 [[nodiscard]] std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file);
 
-// Returns the equations of every two graphs of a setting, which may be false.
+// Returns: the equations of every two graphs of a setting, which may be false.
 [[nodiscard]] std::vector<Equation> pairs_of_graphs(const Setting& setting);
 
 }  // namespace rules

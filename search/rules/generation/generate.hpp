@@ -38,7 +38,8 @@ struct Generated {
   std::vector<TypedEquation> unproved;  // equal wherever evaluated; no proof was found: an axiom is missing, or a limit was met
   GenerateStatistics statistics;
 };
-// Returns all rules of the families. Deterministic but for the seconds. Cost: docs/substitutions.md.
+// Returns: all rules of the families. Deterministic but for the seconds.
+// Cost: docs/substitutions.md.
 [[nodiscard]] Generated generate(const GenerateConfig& config);
 
 }  // namespace rules

@@ -23,8 +23,8 @@ struct Equation {
 class TypedEquation {
  public:
   TypedEquation();  // no variables, no outputs
-  // Returns the equation with the types of its nodes; nullopt: a side is ill typed over the variables.
-  // The outputs of the two sides may differ in type: whoever proves the equation refutes it then.
+  // Returns: the equation with the types of its nodes; nullopt: a side is ill typed over the variables. The outputs of the two sides may
+  // differ in type: whoever proves the equation refutes it then.
   [[nodiscard]] static std::optional<TypedEquation> make(Equation statement);
 
   [[nodiscard]] const Equation& statement() const { return content_->statement; }
@@ -35,7 +35,8 @@ class TypedEquation {
   [[nodiscard]] const std::vector<Types>& left_types() const { return content_->left_types; }    // by node of left()
   [[nodiscard]] const std::vector<Types>& right_types() const { return content_->right_types; }  // by node of right()
 
-  // Returns the outputs whose types on the two sides differ, in order. Requires: the sides have equally many outputs.
+  // Returns: the outputs whose types on the two sides differ, in order.
+  // Requires: the sides have equally many outputs.
   [[nodiscard]] std::vector<std::size_t> unlike_outputs() const;
 
  private:

@@ -15,12 +15,12 @@ using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each a
 
 // --- sizes --------------------------------------------------------------------------------------------------------------
 
-// Returns the typing sizes that a letter stands for: multiples of 30^4, so that dims can be cut by any few degrees, and unlike those of
+// Returns: the typing sizes that a letter stands for: multiples of 30^4, so that dims can be cut by any few degrees, and unlike those of
 // any other letter.
 [[nodiscard]] Numbers symbol(char letter);
-// Returns whether this is a plain number, equal in all assignments.
+// Returns: whether this is a plain number, equal in all assignments.
 [[nodiscard]] bool is_plain(const Numbers& sizes);
-// Returns the letters that typing sizes are the sum of, in order ("cmm"); no letters for plain numbers, which are equal in all
+// Returns: the letters that typing sizes are the sum of, in order ("cmm"); no letters for plain numbers, which are equal in all
 // assignments; nullopt for what is no sum of one to five letters.
 [[nodiscard]] std::optional<std::string> letters_of(const Numbers& sizes);
 
@@ -33,7 +33,7 @@ struct Degree {
 };
 [[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
 [[nodiscard]] Numbers values(Degree d);                      // in every assignment
-// Returns the degree of these values; nullopt: no product of the symbols has them.
+// Returns: the degree of these values; nullopt: no product of the symbols has them.
 [[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);
 
 }  // namespace rules

@@ -71,7 +71,7 @@ struct Term {
   [[nodiscard]] int operators() const;  // number of nodes that are no variables
 };
 
-// Returns the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
+// Returns: the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);
 
 // Returns: whether some node of the term is this variable.

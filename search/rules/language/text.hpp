@@ -25,22 +25,23 @@ struct VariableDim {
   std::uint8_t variable = 0, dim = 0;
   auto operator<=>(const VariableDim&) const = default;
 };
-// Returns the dims of variables that add up to typing sizes, by which a text names a split's position and a constant's sizes: the fewest,
+// Returns: the dims of variables that add up to typing sizes, by which a text names a split's position and a constant's sizes: the fewest,
 // the first by variable and dim; nullopt: no four dims do.
 [[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
-// Returns whether a size of the variables is a sum that has this letter.
+// Returns: whether a size of the variables is a sum that has this letter.
 [[nodiscard]] bool is_letter_of(char letter, std::span<const Variable> variables);
-// Returns whether a text can name a split's position: dims add up to it, or its letters are some that variables' sizes are sums of.
+// Returns: whether a text can name a split's position: dims add up to it, or its letters are some that variables' sizes are sums of.
 [[nodiscard]] bool names_position(const Numbers& at, std::span<const Variable> variables);
 
-// Returns the term in the form of `canonical`: the variables that it uses by number, then operators, equal ones once, inputs before users,
+// Returns: the term in the form of `canonical`: the variables that it uses by number, then operators, equal ones once, inputs before users,
 // in the order of the text. Types are not checked.
-// Throws: base::InputError with the column of what is wrong. Requires: at most kMostTermNodes variables.
+// Throws: base::InputError with the column of what is wrong.
+// Requires: at most kMostTermNodes variables.
 [[nodiscard]] Term parse_term(std::string_view text, std::span<const Variable> variables);
 
-// Returns the variable of "x: [m/d, 2k+n] sum e", "w: [k, 3] copy d*e", "s: []", "i: [n, b] index": a size is a sum of letters, multiples
-// of letters and numbers; after the slash comes a degree. A letter means the same everywhere (symbol()). Throws: base::InputError with the
-// column of what is wrong.
+// Returns: the variable of "x: [m/d, 2k+n] sum e", "w: [k, 3] copy d*e", "s: []", "i: [n, b] index": a size is a sum of letters, multiples
+// of letters and numbers; after the slash comes a degree. A letter means the same everywhere (symbol()).
+// Throws: base::InputError with the column of what is wrong.
 [[nodiscard]] Variable parse_variable(std::string_view text);
 
 }  // namespace rules

@@ -17,14 +17,15 @@ class TextReader {
   [[noreturn]] void fail(const std::string& message, std::string hint = {}) const { fail_at(at_, message, std::move(hint)); }
   [[noreturn]] void fail_at(std::size_t at, const std::string& message, std::string hint = {}) const;
 
-  // Returns whether `what` comes next, and passes it if so.
+  // Returns: whether `what` comes next, and passes it if so.
   bool take(std::string_view what);
   [[nodiscard]] bool next_is_digit();
   [[nodiscard]] bool at_end();
-  // Returns the position of the next word, for fail_at.
+  // Returns: the position of the next word, for fail_at.
   [[nodiscard]] std::size_t position();
 
-  // Each of these passes what it returns. Throws: base::InputError where something else comes next.
+  // Each of these passes what it returns.
+  // Throws: base::InputError where something else comes next.
   void expect(std::string_view what);
   void expect_end();
   std::string_view name();  // letters, digits and underscores

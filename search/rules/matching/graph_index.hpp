@@ -79,15 +79,15 @@ class GraphIndex {
   [[nodiscard]] std::span<const std::int64_t> sizes(TensorId t) const {
     return std::span(sizes_).subspan(tensors_[t].first_size, static_cast<std::size_t>(tensors_[t].rank));
   }
-  // Returns the nodes that read a tensor, ascending, once for each input that is this tensor.
+  // Returns: the nodes that read a tensor, ascending, once for each input that is this tensor.
   [[nodiscard]] std::span<const std::uint32_t> readers(TensorId t) const {
     return std::span(readers_).subspan(tensors_[t].first_reader, tensors_[t].readers);
   }
-  // Returns the attributes of attentions, equal ones once.
+  // Returns: the attributes of attentions, equal ones once.
   [[nodiscard]] const pcg::Attention& attention(std::uint32_t which) const { return attentions_[which]; }
-  // Returns the nodes of a code, ascending; in the place of a concat of more than two tensors, its views.
+  // Returns: the nodes of a code, ascending; in the place of a concat of more than two tensors, its views.
   [[nodiscard]] std::span<const std::uint32_t> of_code(Code c) const { return by_code_[c]; }
-  // Returns the views of a concat of more than two tensors: node numbers from `first` to `last`. Other nodes have none.
+  // Returns: the views of a concat of more than two tensors: node numbers from `first` to `last`. Other nodes have none.
   struct Views {
     std::uint32_t first = 0, last = 0;
   };
@@ -97,7 +97,7 @@ class GraphIndex {
   }
   [[nodiscard]] const ConcatView* view(std::uint32_t n) const { return n < size_ ? nullptr : &views_[n - size_]; }
   [[nodiscard]] std::uint32_t node_of_graph(std::uint32_t n) const { return n < size_ ? n : views_[n - size_].concat; }
-  // Returns all inputs of a node of the graph, also beyond kMostInputs.
+  // Returns: all inputs of a node of the graph, also beyond kMostInputs.
   [[nodiscard]] std::span<const TensorId> inputs(std::uint32_t n) const {
     return std::span(edges_).subspan(first_edge_[n], first_edge_[n + 1] - first_edge_[n]);
   }

@@ -31,7 +31,7 @@ enum class Learnt {
 };
 // Holds a size of the graph against a sum of letters, and sets the one letter that is not known.
 [[nodiscard]] Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size);
-// Returns the sum; nullopt where a letter is not known.
+// Returns: the sum; nullopt where a letter is not known.
 [[nodiscard]] std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& text);
 
 // A rule's concat has two inputs, a graph's may have more: the rule's is then the concat of two neighbours, which the others surround, or

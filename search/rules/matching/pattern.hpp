@@ -74,12 +74,12 @@ struct Pattern {
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 
-// Returns the pattern; nullopt, with the reason: the rule never applies to a PCG: constants, arithmetic of numbers or enlarged kernels in
+// Returns: the pattern; nullopt, with the reason: the rule never applies to a PCG: constants, arithmetic of numbers or enlarged kernels in
 // it, a sum to a single number, a dropout that only one side has, sizes that the source leaves open, an output that is a variable, a source
 // that does not hang together, or one that is too large.
 [[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
 
-// Returns the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
+// Returns: the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
 [[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);
 
 // The degree of a layout operator where it is matched.
@@ -87,9 +87,9 @@ struct DegreeEquation {
   Degree symbols;
   int value = 1;
 };
-// Returns d and e from the degrees that a source has where it is matched; 0: not determined. Nullopt: they contradict each other.
+// Returns: d and e from the degrees that a source has where it is matched; 0: not determined. Nullopt: they contradict each other.
 [[nodiscard]] std::optional<std::array<int, 2>> solve(std::span<const DegreeEquation> equations);
-// Returns d^a e^b 2^c; nullopt: it is beyond the degrees that a PCG may have.
+// Returns: d^a e^b 2^c; nullopt: it is beyond the degrees that a PCG may have.
 [[nodiscard]] std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees);
 
 // Appends to `found` each occurrence of the pattern in which operator `anchor` is node `at`, as a match of `rule`. Rejects those that

@@ -36,21 +36,23 @@ class EGraph {
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Node& node(Index n) const { return nodes_[n]; }
-  // Returns the class of a node, named by one of its nodes.
+  // Returns: the class of a node, named by one of its nodes.
   [[nodiscard]] Index find(Index n) const;
   [[nodiscard]] const Types& types(Index n) const { return classes_[find(n)].types; }
   [[nodiscard]] const std::vector<Index>& members(Index n) const { return classes_[find(n)].members; }
   [[nodiscard]] bool is_member(Index n) const { return member_[n]; }
   [[nodiscard]] bool same(Index a, Index b) const { return find(a) == find(b); }
 
-  // Returns a node congruent to this one, if there is one.
+  // Returns: a node congruent to this one, if there is one.
   [[nodiscard]] std::optional<Index> look_up(const EOperator& op, std::span<const Index> children) const;
-  // Returns the node with exactly these children, made if it is not there; of `types`. A node that is congruent to another joins its class
+  // Returns: the node with exactly these children, made if it is not there; of `types`. A node that is congruent to another joins its class
   // at once and is no member of it: it is there for proofs, which speak of terms as they were made.
   Index add(const EOperator& op, std::span<const Index> children, const Types& types);
-  // Makes two nodes equal; `reason` is the caller's number for why they are. Requires: equal types.
+  // Makes two nodes equal; `reason` is the caller's number for why they are.
+  // Requires: equal types.
   void merge(Index a, Index b, Index reason);
-  // Returns the reasons that make a and b equal, sorted. Requires: same(a, b).
+  // Returns: the reasons that make a and b equal, sorted.
+  // Requires: same(a, b).
   [[nodiscard]] std::vector<Index> explain(Index a, Index b) const;
 
  private:

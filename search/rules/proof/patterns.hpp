@@ -57,9 +57,10 @@ struct Binding {
 };
 // Calls `found` for every binding under which the trigger's node matches e-node `n`.
 void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n, const std::function<void(const Binding&)>& found);
-// Binds letters by the variables' types. Returns false when no instance of the axiom is about such variables.
+// Binds letters by the variables' types.
+// Returns: false when no instance of the axiom is about such variables.
 [[nodiscard]] bool fits(const AxiomPattern& p, const EGraph& graph, Binding& b);
-// Returns the operator of a pattern's node under a binding.
+// Returns: the operator of a pattern's node under a binding.
 [[nodiscard]] EOperator operator_of(const AxiomPattern& p, int side, std::uint8_t node, const Binding& b);
 
 }  // namespace rules

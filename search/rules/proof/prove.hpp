@@ -36,7 +36,8 @@ struct Proof {
   double seconds = 0;
 };
 
-// Deterministic but for `seconds` and for proofs that Z3's time limit cuts off. Cost: 1 to 10 ms for three operators a side.
+// Deterministic but for `seconds` and for proofs that Z3's time limit cuts off.
+// Cost: 1 to 10 ms for three operators a side.
 class Prover {
  public:
   Prover(const Axioms& axioms, ProofLimits limits);
@@ -51,16 +52,16 @@ class Prover {
   std::unique_ptr<State> state_;
 };
 
-// Returns one proof per equation, in order. Each is made by itself (a fresh Prover for each equation would give the same), so that the
+// Returns: one proof per equation, in order. Each is made by itself (a fresh Prover for each equation would give the same), so that the
 // number of processes changes nothing but the time. `progress` is called with how many are done, a hundred at a time; it may be empty.
 // Throws: base::InternalError when a process dies.
 [[nodiscard]] std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const TypedEquation> equations,
                                            int processes, const std::function<void(std::size_t done)>& progress);
 
-// Returns the names of the entries that the other entries prove, each by itself.
+// Returns: the names of the entries that the other entries prove, each by itself.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
 
-// Returns a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
+// Returns: a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
 // Requires: no size condition (size_condition()).
 [[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
 

@@ -21,8 +21,8 @@ class GroundProof {
  public:
   explicit GroundProof(double limit_s);
   ~GroundProof();
-  // Returns the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt: they
-  // do not follow, or the limit was reached.
+  // Returns: the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt:
+  // they do not follow, or the limit was reached.
   [[nodiscard]] std::optional<std::vector<std::size_t>> follows(const EGraph& graph, std::span<const GroundEquation> given,
                                                                 std::span<const GroundEquation> goals);
 
@@ -41,14 +41,15 @@ class Saturation {
   // Entries whose number is in `without` are not used.
   Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without);
 
-  // Grows until the sides are one, nothing new comes, or the limits are met. Returns whether the sides are one. Makes only operators of
-  // `kinds`.
+  // Grows until the sides are one, nothing new comes, or the limits are met.
+  // Returns: whether the sides are one. Makes only operators of `kinds`.
   bool grow(int rounds, std::size_t most_nodes, const std::bitset<kKinds>& kinds);
   // Adds terms that growing never makes: on every term, the layout operators that undo each other (x = partition(combine(x))), by the
   // degrees that the two sides name.
   void expand();
   [[nodiscard]] bool merged() const;
-  // Returns the instances that make the outputs equal. Requires: merged().
+  // Returns: the instances that make the outputs equal.
+  // Requires: merged().
   [[nodiscard]] std::vector<Instance> used() const;
   [[nodiscard]] const EGraph& graph() const { return graph_; }
   [[nodiscard]] std::span<const GroundEquation> goals() const { return goals_; }
@@ -63,7 +64,7 @@ class Saturation {
   [[nodiscard]] std::vector<Found> matches();
   void complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const;
   void instantiate(const Found& f, const std::bitset<kKinds>& kinds);
-  // Returns the types of a side's nodes under a binding; nullopt: ill typed, or a new operator that is not of `kinds`.
+  // Returns: the types of a side's nodes under a binding; nullopt: ill typed, or a new operator that is not of `kinds`.
   struct Drafted {
     Types types;
     std::optional<Index> known;

@@ -17,7 +17,7 @@ struct Rewritten {
   std::vector<std::optional<pcg::NodeId>> renumbered;  // by old number; nullopt: gone
 };
 
-// Returns the rewritten graph, or why there is none: the result would not be well typed there, would have a cycle, other results or
+// Returns: the rewritten graph, or why there is none: the result would not be well typed there, would have a cycle, other results or
 // another order of blocks, or would lack a tensor that is read. `degrees` gives d and e where the match leaves them free.
 // Keeps: attributes that the rule leaves free; names, where a new node stands for an old one; nodes of the occurrence that are still read.
 // Changes: the half of a split that the rule does not speak of becomes a slice; a concat that becomes part of a concat is joined with it.

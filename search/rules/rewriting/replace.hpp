@@ -21,12 +21,12 @@ struct Redirections {
   std::size_t first_output = static_cast<std::size_t>(-1);  // the lowest number of a node whose output is replaced
 
   [[nodiscard]] bool contains(pcg::TensorRef t) const { return now.contains(t); }
-  // Returns what stands for a tensor of the old graph in the end; nullopt where outputs would become each other.
+  // Returns: what stands for a tensor of the old graph in the end; nullopt where outputs would become each other.
   [[nodiscard]] std::optional<Wire> resolve(pcg::TensorRef t) const;
 };
 
-// Returns the target's outputs in the place of the occurrence's. Refuses where one would be laid out differently.
-// Changes `target` where the rule speaks of one half of a split only: the other half becomes a slice in it, so that the split can go.
+// Returns: the target's outputs in the place of the occurrence's. Refuses where one would be laid out differently. Changes `target` where
+// the rule speaks of one half of a split only: the other half becomes a slice in it, so that the split can go.
 [[nodiscard]] base::Attempt<Redirections> redirect(const Rule& rule, const Match& match, const pcg::Pcg& graph, Target& target);
 
 // Nodes are numbered: those of the old graph first, then those of the target.
@@ -39,10 +39,10 @@ struct Wiring {
   [[nodiscard]] bool stays(std::size_t i) const { return !joined[i] && (i >= gone.size() || !gone[i]); }
 };
 
-// Returns the wiring, or why there is none: outputs would become each other, or a tensor that is read would go.
-// A node goes where it is no longer read: matched ones, and those that only they read and the target does without, but for sources.
-// A concat whose only reader is a concat along the same axis becomes part of that, unless the two stood so before.
-// `parts`: nodes that regrouping has added, which did not stand in the graph before.
+// Returns: the wiring, or why there is none: outputs would become each other, or a tensor that is read would go. A node goes where it is no
+// longer read: matched ones, and those that only they read and the target does without, but for sources. A concat whose only reader is a
+// concat along the same axis becomes part of that, unless the two stood so before. `parts`: nodes that regrouping has added, which did not
+// stand in the graph before.
 [[nodiscard]] base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                          const Target& target, const Redirections& redirections);
 
@@ -53,11 +53,11 @@ struct Regrouped {
   std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
   std::vector<pcg::NodeId> parts;       // those that are new
 };
-// Returns the graph and the match with every such concat in the place of a part of a longer one. Requires: the match is one of this rule
-// and graph.
+// Returns: the graph and the match with every such concat in the place of a part of a longer one.
+// Requires: the match is one of this rule and graph.
 [[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
 
-// Returns the graph in which `redirections` hold, or why there is none (apply.hpp). Of the match it asks the nodes alone, which go where
+// Returns: the graph in which `redirections` hold, or why there is none (apply.hpp). Of the match it asks the nodes alone, which go where
 // they are no longer read. `parts`: see wire().
 [[nodiscard]] base::Attempt<Rewritten> replace(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                                const Target& target, const Redirections& redirections);

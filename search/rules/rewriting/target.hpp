@@ -35,7 +35,7 @@ struct Target {
   std::vector<Wire> outputs;     // one per output of the rule
 };
 
-// Returns the target there, or why it is not well typed. `degrees`: d and e, 0 where the target needs none.
+// Returns: the target there, or why it is not well typed. `degrees`: d and e, 0 where the target needs none.
 [[nodiscard]] base::Attempt<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph,
                                                 const std::array<int, 2>& degrees);
 
@@ -55,11 +55,12 @@ struct TargetInput {
   double scalar = 1;                          // of a number
 };
 
-// Returns the operator, or why there is none. `row`: Match::row.
+// Returns: the operator, or why there is none. `row`: Match::row.
 [[nodiscard]] base::Attempt<pcg::Operator> target_operator(const Node& node, std::span<const TargetInput> inputs,
                                                            const FreeAttributes& free, int row);
 
-// Returns the dim of a tensor of the graph that a dim of the rule's stands for: the tensor may have more. Requires: rank >= rule_rank.
+// Returns: the dim of a tensor of the graph that a dim of the rule's stands for: the tensor may have more.
+// Requires: rank >= rule_rank.
 [[nodiscard]] std::size_t dim_in_graph(std::size_t dim, std::size_t rule_rank, std::size_t rank, int row);
 
 }  // namespace rules

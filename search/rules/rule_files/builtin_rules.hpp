@@ -19,17 +19,18 @@
 
 namespace rules {
 
-// Returns the rules, with the names that generate() gives them and without times of proofs. Read once per process, by whichever thread is
-// first. Cost: docs/benchmarks.md; O(1) from the second call on.
+// Returns: the rules, with the names that generate() gives them and without times of proofs. Read once per process, by whichever thread is
+// first.
+// Cost: docs/benchmarks.md; O(1) from the second call on.
 [[nodiscard]] const std::vector<Rule>& builtin_rules();
 
-// Returns the text that they are read from, as builtin_rules_text() writes it. `foreshard rules generate --write-builtin` renews the file.
+// Returns: the text that they are read from, as builtin_rules_text() writes it. `foreshard rules generate --write-builtin` renews the file.
 [[nodiscard]] std::string_view text_of_builtin_rules();
 
-// Returns the text of rules, as generate() orders and names them. Equal rules give equal bytes: it has no times.
+// Returns: the text of rules, as generate() orders and names them. Equal rules give equal bytes: it has no times.
 [[nodiscard]] std::string builtin_rules_text(const std::vector<Rule>& rules, const Axioms& axioms);
 
-// Returns the rules of such a text. Nothing is proved, so it is for the text that ships alone: a test holds that against rules which are
+// Returns: the rules of such a text. Nothing is proved, so it is for the text that ships alone: a test holds that against rules which are
 // generated and proved anew. Fails a check where the text is cut off or was changed by hand.
 // Cost: some 5 us a rule.
 [[nodiscard]] std::vector<Rule> read_builtin_rules_text(std::string_view text);

@@ -27,22 +27,22 @@ struct RuleFile {
 [[nodiscard]] RuleFile parse_rules(std::string text, const std::string& name);
 [[nodiscard]] RuleFile read_rules(const std::filesystem::path& file);
 
-// Returns the text of a rule file that this generator wrote with these axioms. Equal rules give equal bytes: the file has no times.
+// Returns: the text of a rule file that this generator wrote with these axioms. Equal rules give equal bytes: the file has no times.
 [[nodiscard]] std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms);
-// Returns the digest of what the file says. White space, comments and the style of the YAML do not matter.
+// Returns: the digest of what the file says. White space, comments and the style of the YAML do not matter.
 [[nodiscard]] std::string digest_of(const RuleFile& file);
 
-// Returns why the file is not as this generator writes it from these axioms: "it was changed after it was written". Empty: it is so. This
+// Returns: why the file is not as this generator writes it from these axioms: "it was changed after it was written". Empty: it is so. This
 // says where a file may come from, not that it is true.
 [[nodiscard]] std::string why_not_as_written(const RuleFile& file, const Axioms& axioms);
 
 using RulesDone = std::function<void(std::size_t done)>;  // may be empty
 
-// Returns new proofs of all rules of a file, in order.
+// Returns: new proofs of all rules of a file, in order.
 [[nodiscard]] std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const RulesDone& progress);
 
-// Return the rules of a file, each proved again; they name the axioms and the time of that proof.
-// Throw: base::InputError naming every rule that is false or cannot be proved; nothing is loaded then.
+// Returns: the rules of a file, each proved again; they name the axioms and the time of that proof.
+// Throws: base::InputError naming every rule that is false or cannot be proved; nothing is loaded then.
 // Cost: under 1 ms a rule, divided by the processes.
 [[nodiscard]] std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& progress = {});
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& file, int processes);

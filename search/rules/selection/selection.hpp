@@ -26,7 +26,8 @@ inline constexpr std::size_t kReasons = 5;
 [[nodiscard]] std::string_view words_for(LeftOut reason);  // "have layout operators": what such rules do
 
 enum class Wanted { all, algebra };
-// Returns why a search leaves the rule out. Cost: some 5 us.
+// Returns: why a search leaves the rule out.
+// Cost: some 5 us.
 [[nodiscard]] LeftOut why_left_out(const Rule& rule, Wanted wanted);
 
 struct Selection {
@@ -37,7 +38,7 @@ struct Selection {
 // "left out: 4851 have layout operators, 319 are in no graph, ..."; reasons that no rule has are not named.
 [[nodiscard]] std::string left_out_text(const Selection& s);
 
-// Returns the built-in rules (rule_files/builtin_rules.hpp) that a search over algebra wants, with their names there. Made once per
+// Returns: the built-in rules (rule_files/builtin_rules.hpp) that a search over algebra wants, with their names there. Made once per
 // process, by whichever thread is first. Cost of the first call: that of builtin_rules() and as much again; then O(1).
 [[nodiscard]] const Selection& builtin_algebraic_rules();
 

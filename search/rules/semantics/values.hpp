@@ -19,8 +19,9 @@ namespace rules {
 class SmallSizes {
  public:
   SmallSizes(std::span<const Variable> variables, std::uint64_t seed);
-  // Returns the small number for typing sizes: sums and multiples of symbols get the sums and multiples of their small numbers, plain
-  // numbers stay what they are. Throws: std::logic_error for what is neither.
+  // Returns: the small number for typing sizes: sums and multiples of symbols get the sums and multiples of their small numbers, plain
+  // numbers stay what they are.
+  // Throws: std::logic_error for what is neither.
   [[nodiscard]] std::int64_t of(const Numbers& typing_sizes) const;
 
  private:
@@ -34,12 +35,14 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// Returns the value of a variable: pseudo-random from (seed, name); indices: below the rows of the largest table among `variables`, so
+// Returns: the value of a variable: pseudo-random from (seed, name); indices: below the rows of the largest table among `variables`, so
 // some are beyond those of a smaller one.
 [[nodiscard]] Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
-// Returns the value of a node from those of its inputs. Requires: well typed, without a size condition (size_condition()), no variable.
+// Returns: the value of a node from those of its inputs.
+// Requires: well typed, without a size condition (size_condition()), no variable.
 [[nodiscard]] Value value_of(const Node& n, std::span<const Value* const> inputs, const SmallSizes& sizes);
-// Returns the values of all nodes; variables' values are pseudo-random from (seed, name). Requires: as above, of all nodes.
+// Returns: the values of all nodes; variables' values are pseudo-random from (seed, name).
+// Requires: as above, of all nodes.
 [[nodiscard]] std::vector<Value> values_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
 
 }  // namespace rules
