@@ -1,6 +1,6 @@
 // Yaml to text.
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 
 #include <fmt/format.h>
 

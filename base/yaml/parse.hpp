@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/yaml/tree.hpp"
 
@@ -13,5 +14,15 @@ namespace base {
 // once), lists and maps nested too deeply, an unreadable or empty file.
 [[nodiscard]] Yaml parse_yaml(std::string text, std::string name);
 [[nodiscard]] Yaml read_yaml(const std::filesystem::path& file);
+
+// Returns: the tree in block style, indented by two spaces; a value that is at most two levels deep and fits in 120 columns is one line.
+// Keeps: parse_yaml(emit_yaml(y)) equals y except for its marks and for which scalars are quoted.
+[[nodiscard]] std::string emit_yaml(const Yaml& y);
+// Returns: the tree in one line, "{preset: summit, nodes: 4}", however long it is.
+[[nodiscard]] std::string flow_text(const Yaml& y);
+
+// True if `text`, written bare inside any block or flow collection, reads back as a scalar with that very text.
+// Conservative: some texts that YAML allows bare are refused.
+[[nodiscard]] bool can_be_plain(std::string_view text);
 
 }  // namespace base

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "base/yaml/tree.hpp"
 
 namespace base {

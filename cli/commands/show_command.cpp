@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/diagnostics.hpp"
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/plan/low_precision.hpp"
 
 namespace pcg {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/plan.hpp"
 

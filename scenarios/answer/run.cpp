@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "scenarios/answer/answer.hpp"
 #include "scenarios/answer/work_list.hpp"
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/numbers.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 
 namespace confidence {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "scenarios/capacity/terms.hpp"

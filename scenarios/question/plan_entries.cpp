@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/plan.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/graph/graph.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"

@@ -7,14 +7,14 @@
 #include <set>
 
 #include "base/units.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"
-#include "scenarios/question/training.hpp"
 #include "scenarios/question/scenario.hpp"
-#include "topology/profile_keys.hpp"
+#include "scenarios/question/training.hpp"
 #include "topology/load.hpp"
+#include "topology/profile_keys.hpp"
 
 namespace scenarios {
 namespace {

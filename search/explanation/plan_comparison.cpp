@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "search/solve/operators/strategies.hpp"
 

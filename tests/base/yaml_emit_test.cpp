@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 
 using namespace base;

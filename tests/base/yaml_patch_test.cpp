@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "tests/base/input_error_text.hpp"

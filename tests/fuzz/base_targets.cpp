@@ -1,7 +1,6 @@
 #include "base/csv.hpp"
 #include "base/numbers.hpp"
 #include "base/units.hpp"
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "tests/fuzz/refused.hpp"

@@ -1,5 +1,4 @@
 #include "profiles/measured/points.hpp"
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 
 #include <doctest/doctest.h>

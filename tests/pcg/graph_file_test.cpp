@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/models/load.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "scenario_text.hpp"
 
 TEST_CASE("a what-if is loaded anew each time, and shares with the base what it leaves alone") {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "clusters.hpp"

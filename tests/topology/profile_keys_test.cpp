@@ -6,7 +6,6 @@
 
 #include <fstream>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "clusters.hpp"

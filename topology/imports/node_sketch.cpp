@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "topology/load.hpp"
 
 namespace topology::imports {

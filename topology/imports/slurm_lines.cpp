@@ -136,90 +136,83 @@ bool is_topology(const Line& line) {
   return word.starts_with("switchname=") || word.starts_with("blockname=") || word.starts_with("blocksizes=");
 }
 
-class LineReader {
- public:
-  explicit LineReader(const SourceText& source) : source_(source) {}
-
-  SlurmTopology read(const std::vector<Line>& lines) {
-    for (const auto& line : lines) read_line(line);
-    if (!topology_.switches.empty() && !topology_.blocks.empty())
-      complain(topology_.blocks.front().line, "switches and blocks in one file: Slurm reads either a tree or blocks");
-    sink_.throw_if_any();
-    return std::move(topology_);
-  }
-
- private:
-  void complain(int line, std::string message, std::string hint = {}) {
-    sink_.add(source_.at(line), "", std::move(message), std::move(hint));
-  }
-
-  void read_line(const Line& line) {
-    if (line.text.find_first_not_of(" \t") == std::string::npos) return;
-    const auto settings = settings_of(line.text);
-    if (!settings || settings->empty()) return complain(line.number, "expected KEY=VALUE", "e.g. SwitchName=s0 Nodes=tux[0-11]");
-    const auto& kind = settings->front().key;
-    SlurmSwitch entry;
-    entry.line = line.number;
-    for (const auto& setting : *settings) read_setting(setting, entry);
-    if (kind == "switchname") add(std::move(entry), topology_.switches, "switch");
-    else if (kind == "blockname") add(std::move(entry), topology_.blocks, "block");
-    else if (kind != "blocksizes") complain(line.number, "a line begins with SwitchName=, BlockName= or BlockSizes=");
-  }
-
-  void read_setting(const Setting& setting, SlurmSwitch& entry) {
-    static const std::vector<std::string> kKeys = {"switchname", "blockname", "nodes", "switches", "linkspeed", "blocksizes"};
-    if (setting.value.empty()) return complain(entry.line, fmt::format("\"{}\" has no value", setting.key));
-    if (setting.key == "switchname" || setting.key == "blockname") entry.name = setting.value;
-    else if (setting.key == "nodes") entry.nodes = expand(setting.value, entry.line);
-    else if (setting.key == "switches") entry.switches = expand(setting.value, entry.line);
-    else if (setting.key == "linkspeed") entry.link_speed = setting.value;
-    else if (setting.key == "blocksizes") read_block_sizes(setting.value, entry.line);
-    else complain(entry.line, fmt::format("\"{}\" is not known", setting.key), base::suggest(setting.key, kKeys));
-  }
-
-  std::vector<std::string> expand(const std::string& expression, int line) {
-    auto list = expand_hostlist(expression);
-    if (!list.problem.empty()) complain(line, fmt::format("\"{}\": {}", expression.substr(0, 60), list.problem));
-    names_ += list.names.size();
-    if (names_ > kMostHosts) refuse(source_.at(line), fmt::format("more than {} names in the file", kMostHosts));
-    return list.problem.empty() ? std::move(list.names) : std::vector<std::string>{};
-  }
-
-  void read_block_sizes(const std::string& text, int line) {
-    std::string_view rest = text;
-    while (true) {
-      const auto comma = std::min(rest.find(','), rest.size());
-      const auto size = parse_count(rest.substr(0, comma));
-      if (!size || *size == 0) return complain(line, fmt::format("BlockSizes \"{}\" are no numbers of nodes", text));
-      topology_.block_sizes.push_back(*size);
-      if (comma == rest.size()) return;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-
-  void add(SlurmSwitch entry, std::vector<SlurmSwitch>& to, const char* what) {
-    if (entry.name.find_first_of("[],") != std::string::npos)
-      return complain(entry.line, fmt::format("\"{}\": one {} per line", entry.name, what));
-    const auto [first, is_new] = lines_.emplace(entry.name, entry.line);
-    if (!is_new) return complain(entry.line, fmt::format("{} \"{}\" is there twice, first in line {}", what, entry.name, first->second));
-    if (entry.nodes.empty() == entry.switches.empty() && sink_.empty())
-      complain(entry.line, fmt::format("{} \"{}\" needs either nodes or switches below it", what, entry.name));
-    to.push_back(std::move(entry));
-  }
-
-  const SourceText& source_;
-  base::Diagnostics sink_;
-  SlurmTopology topology_;
-  std::map<std::string, int> lines_;
-  std::size_t names_ = 0;
+struct SlurmLines {
+  const SourceText& source;
+  base::Diagnostics sink;
+  SlurmTopology topology;
+  std::map<std::string, int> lines;
+  std::size_t names = 0;
 };
+
+void complain(SlurmLines& s, int line, std::string message, std::string hint = {}) {
+  s.sink.add(s.source.at(line), "", std::move(message), std::move(hint));
+}
+
+std::vector<std::string> expand(SlurmLines& s, const std::string& expression, int line) {
+  auto list = expand_hostlist(expression);
+  if (!list.problem.empty()) complain(s, line, fmt::format("\"{}\": {}", expression.substr(0, 60), list.problem));
+  s.names += list.names.size();
+  if (s.names > kMostHosts) refuse(s.source.at(line), fmt::format("more than {} names in the file", kMostHosts));
+  return list.problem.empty() ? std::move(list.names) : std::vector<std::string>{};
+}
+
+void read_block_sizes(SlurmLines& s, const std::string& text, int line) {
+  std::string_view rest = text;
+  while (true) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const auto size = parse_count(rest.substr(0, comma));
+    if (!size || *size == 0) return complain(s, line, fmt::format("BlockSizes \"{}\" are no numbers of nodes", text));
+    s.topology.block_sizes.push_back(*size);
+    if (comma == rest.size()) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+void read_setting(SlurmLines& s, const Setting& setting, SlurmSwitch& entry) {
+  static const std::vector<std::string> kKeys = {"switchname", "blockname", "nodes", "switches", "linkspeed", "blocksizes"};
+  if (setting.value.empty()) return complain(s, entry.line, fmt::format("\"{}\" has no value", setting.key));
+  if (setting.key == "switchname" || setting.key == "blockname") entry.name = setting.value;
+  else if (setting.key == "nodes") entry.nodes = expand(s, setting.value, entry.line);
+  else if (setting.key == "switches") entry.switches = expand(s, setting.value, entry.line);
+  else if (setting.key == "linkspeed") entry.link_speed = setting.value;
+  else if (setting.key == "blocksizes") read_block_sizes(s, setting.value, entry.line);
+  else complain(s, entry.line, fmt::format("\"{}\" is not known", setting.key), base::suggest(setting.key, kKeys));
+}
+
+void add(SlurmLines& s, SlurmSwitch entry, std::vector<SlurmSwitch>& to, const char* what) {
+  if (entry.name.find_first_of("[],") != std::string::npos)
+    return complain(s, entry.line, fmt::format("\"{}\": one {} per line", entry.name, what));
+  const auto [first, is_new] = s.lines.emplace(entry.name, entry.line);
+  if (!is_new) return complain(s, entry.line, fmt::format("{} \"{}\" is there twice, first in line {}", what, entry.name, first->second));
+  if (entry.nodes.empty() == entry.switches.empty() && s.sink.empty())
+    complain(s, entry.line, fmt::format("{} \"{}\" needs either nodes or switches below it", what, entry.name));
+  to.push_back(std::move(entry));
+}
+
+void read_line(SlurmLines& s, const Line& line) {
+  if (line.text.find_first_not_of(" \t") == std::string::npos) return;
+  const auto settings = settings_of(line.text);
+  if (!settings || settings->empty()) return complain(s, line.number, "expected KEY=VALUE", "e.g. SwitchName=s0 Nodes=tux[0-11]");
+  const auto& kind = settings->front().key;
+  SlurmSwitch entry;
+  entry.line = line.number;
+  for (const auto& setting : *settings) read_setting(s, setting, entry);
+  if (kind == "switchname") add(s, std::move(entry), s.topology.switches, "switch");
+  else if (kind == "blockname") add(s, std::move(entry), s.topology.blocks, "block");
+  else if (kind != "blocksizes") complain(s, line.number, "a line begins with SwitchName=, BlockName= or BlockSizes=");
+}
 
 }  // namespace
 
 std::optional<SlurmTopology> read_slurm_lines(const SourceText& source) {
   const auto lines = logical_lines(source.text());
   if (std::ranges::none_of(lines, is_topology)) return std::nullopt;
-  return LineReader(source).read(lines);
+  SlurmLines s{.source = source};
+  for (const auto& line : lines) read_line(s, line);
+  if (!s.topology.switches.empty() && !s.topology.blocks.empty())
+    complain(s, s.topology.blocks.front().line, "switches and blocks in one file: Slurm reads either a tree or blocks");
+  s.sink.throw_if_any();
+  return std::move(s.topology);
 }
 
 }  // namespace topology::imports

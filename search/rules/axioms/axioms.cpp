@@ -11,7 +11,6 @@
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/hash.hpp"
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/rules/language/text.hpp"

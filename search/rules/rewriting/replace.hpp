@@ -46,17 +46,6 @@ struct Wiring {
 [[nodiscard]] base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                          const Target& target, const Redirections& redirections);
 
-// A graph in which the concats of two that a match names (ConcatAsTwo) are nodes.
-struct Regrouped {
-  pcg::Pcg graph;                       // computes the same
-  Match match;                          // in it; names no views
-  std::vector<pcg::NodeId> renumbered;  // by old number: every node is still there
-  std::vector<pcg::NodeId> parts;       // those that are new
-};
-// Returns: the graph and the match with every such concat in the place of a part of a longer one.
-// Requires: the match is one of this rule and graph.
-[[nodiscard]] Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule);
-
 // Returns: the graph in which `redirections` hold, or why there is none (apply.hpp). Of the match it asks the nodes alone, which go where
 // they are no longer read. `parts`: see wire().
 [[nodiscard]] base::Attempt<Rewritten> replace(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/hash.hpp"
-#include "base/yaml/emit.hpp"
+#include "base/yaml/parse.hpp"
 #include "search/rules/generation/generate.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/proof/prove.hpp"

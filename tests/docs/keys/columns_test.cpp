@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/diagnostics.hpp"
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/operators/operator.hpp"

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/yaml/emit.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/plan/plan_text.hpp"
