@@ -1,6 +1,6 @@
 # make demo   builds, answers the main scenario and writes its HTML report
 # make test   builds everything with warnings as errors and runs every test
-# make check  holds sources against .clang-format and .clang-tidy
+# make check  holds sources against .clang-format and .clang-tidy, and compiles each by itself
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make build  builds the program, build/foreshard
@@ -20,7 +20,7 @@ TEST_PACKAGES := doctest-dev librapidcheck-dev
 # Debian's cannot be installed.
 PAGE_PACKAGES := chromium $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
-CHECK_PACKAGES := git clang-format-16 clang-tidy-16
+CHECK_PACKAGES := git clang-16 clang-format-16 clang-tidy-16
 
 SCENARIO ?= scenarios/summit-bert-large.yaml
 JOBS ?= $(shell nproc)
@@ -51,6 +51,7 @@ test:
 check:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_format.sh
+	cmake/check_alone.sh $(JOBS)
 	cmake --preset test
 	cmake --build build-test -j $(JOBS) --target chakra_schema
 	cmake/check_tidy.sh build-test $(JOBS)

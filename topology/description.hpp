@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
+#include "topology/cluster.hpp"
 #include "topology/networks/network.hpp"
 
 namespace topology {

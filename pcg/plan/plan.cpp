@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/yaml/emit.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/ranks.hpp"
 
 namespace pcg {

@@ -14,6 +14,7 @@
 #include "base/yaml/reader.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
 
 namespace pcg {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pcg/models/onnx/draft.hpp"
+#include "pcg/models/onnx/model.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 
 namespace pcg::models::onnx {
