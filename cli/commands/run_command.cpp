@@ -147,7 +147,6 @@ int answer(const RunFlags& f, const Launched& launch) {
   const bool is_first = launch.rank == 0;
   check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}, {"--report", f.report}});
   check_output_folder(f.save_plans, "--save-plans");  // before anything is read
-  if (!f.report.empty() && !reports::has_report_page()) base::refuse("--report", reports::no_report_page_text());
   std::vector<scenarios::Scenario> loaded;
   for (const std::string& file : f.scenarios) {
     const std::filesystem::path path(file);

@@ -50,7 +50,6 @@ int validate(const ValidateFlags& f) {
   std::vector<confidence::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(confidence::read_limit(text));
   check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
-  if (!f.report.empty() && !reports::has_report_page()) base::refuse("--report", reports::no_report_page_text());
   if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
   std::vector<confidence::Residual> residuals;
   const confidence::Assessment a = assess(f, residuals);

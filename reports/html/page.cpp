@@ -5,10 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "base/embedded/embedded_files.hpp"
 #include "reports/html/built_page.hpp"
 #include "reports/validation/assessment.hpp"
 
 namespace reports {
+
+base::EmbeddedFiles page_files();  // written by CMake from html/built_page.html
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -44,7 +48,7 @@ void put(std::string& page, std::string_view mark, const std::string& text) {
 }
 
 std::string page(const std::string& title, const std::string& table, const std::string& data) {
-  std::string text(built_page());
+  std::string text(page_files().text("built_page"));
   // From the front to the back, so that a name that looks like a mark is never in the way.
   put(text, "@FORESHARD_DATA@", data);
   put(text, "@FORESHARD_TABLE@", table);
@@ -80,13 +84,6 @@ std::string plain_table(std::span<const ReportedScenario> scenarios) {
 }
 
 }  // namespace
-
-bool has_report_page() { return !built_page().empty(); }
-
-std::string no_report_page_text() {
-  return "this build has no report page, because npm was missing or failed when it was built: install Debian's nodejs and npm, then build "
-         "again";
-}
 
 std::string scenario_page_data(std::span<const ReportedScenario> scenarios) { return for_script(page_data(scenarios)); }
 std::string validation_page_data(const confidence::Assessment& a) { return for_script({{"validation", Json::parse(json_report(a))}}); }

@@ -1,5 +1,5 @@
 #pragma once
-// The HTML report: one file that needs no network. Its page (reports/html/page, TypeScript) is built by npm where the program is built;
+// The HTML report: one file that needs no network. Its page is built_page.html, which `make page` builds of reports/html/page (TypeScript);
 // here it gets its data.
 
 #include <span>
@@ -10,13 +10,8 @@
 
 namespace reports {
 
-// Whether this build has the page: it has none where npm was missing (cmake/report_page.cmake).
-[[nodiscard]] bool has_report_page();
-// Returns the message for a report that is asked of a build without the page.
-[[nodiscard]] std::string no_report_page_text();
-
 // Return the page with its data. It holds a plain table, too, for readers that run no script. Size: below kMostPageBytes for scenarios;
-// about 300 bytes a point for a validation. Requires: has_report_page().
+// about 300 bytes a point for a validation.
 [[nodiscard]] std::string scenario_page(std::span<const ReportedScenario> scenarios);
 [[nodiscard]] std::string validation_page(const confidence::Assessment& assessment);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <xbt/log.h>
-#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
@@ -17,25 +16,13 @@
 
 #include "base/check.hpp"
 #include "sim/engine/executor.hpp"
-
-// SimGrid 3.32's clock is a private static that outlives its Engine and has no setter. A run that starts late rounds differently from
-// one that starts at 0, so equal runs would not give equal bytes: each run sets it back. reset_clock() checks that this is the clock.
-extern double simgrid_clock_s __asm__("_ZN7simgrid6kernel10EngineImpl4now_E");
-
-// Every Engine also connects a callback of its own to this signal for good, and each completion calls them all: a flow would
-// cost ten times as much after 500 runs (docs/decisions/0005). The signal is private; an explicit instantiation may name it
-// ([temp.spec]/6).
-template <auto* signal>
-struct CompletionSignal {
-  friend auto& completion_signal() { return *signal; }
-};
-auto& completion_signal();
-template struct CompletionSignal<&simgrid::s4u::Activity::on_completion>;
+#include "sim/engine/simgrid_versions.hpp"
 
 namespace sim {
 namespace {
 
 namespace s4u = simgrid::s4u;
+namespace versions = simgrid_versions;
 
 // CM02 without its TCP parts is plain max-min sharing. Latencies are delays of ours and every link's is 0: SimGrid would also take
 // them as sharing weights. Precision: a default of 1 ns is much against collectives of a microsecond.
@@ -54,9 +41,8 @@ constexpr double kMostShares = 1 << 16;
 double next_exact_date(double clock_s) { return std::exp2(std::max(12, std::ilogb(clock_s) + 1)); }
 
 void reset_clock() {
-  simgrid_clock_s = -1;
-  BASE_CHECK(s4u::Engine::get_clock() == -1, "SimGrid's clock is not where this version of SimGrid is expected to keep it");
-  simgrid_clock_s = 0;
+  BASE_CHECK(versions::set_clock(-1) && versions::set_clock(0),
+             "SimGrid's clock is not where this version of SimGrid is expected to keep it");
 }
 
 // An Engine takes over signals, and prints each setting; we want neither.
@@ -111,18 +97,17 @@ class SimGridFlows {
   // `arrived` is called with the tag of each flow that has arrived.
   SimGridFlows(const TaskGraph& graph, std::function<void(std::uint32_t)> arrived)
       : arrived_(std::move(arrived)), units_per_byte_(units_per_byte_of(graph)), engine_(make_engine()) {
-    zone_ = s4u::create_full_zone("cluster");
+    zone_ = &versions::full_zone(*engine_);
     add_links(graph);
     add_routes(graph);
     zone_->seal();
-    completion_signal().disconnect_slots();  // also SimGrid's own, which is for virtual machines
-    s4u::Activity::on_completion_cb([this](const s4u::Activity& a) { completed(a); });
+    versions::on_each_arrival([this](const s4u::Activity& a) { completed(a); });
   }
   // Flows that still run when an exception ends the simulation run out first: SimGrid frees them twice if its engine goes while they run.
   ~SimGridFlows() {
     is_ending_ = true;
     if (running_flows_ > 0 && !engine_is_lost) drain();
-    completion_signal().disconnect_slots();
+    versions::on_each_arrival({});
     if (engine_is_lost) abandon();
   }
   SimGridFlows(const SimGridFlows&) = delete;
@@ -136,7 +121,7 @@ class SimGridFlows {
     r.comm = s4u::Comm::sendto_init(ends_[route].first, ends_[route].second);
     r.comm->set_data(&r);
     r.comm->set_payload_size(static_cast<std::uint64_t>(units));
-    r.comm->vetoable_start();
+    r.comm->start();
     ++running_flows_;
   }
   [[nodiscard]] std::size_t running() const { return running_flows_; }
@@ -178,7 +163,7 @@ class SimGridFlows {
     for (std::size_t l = 0; l < graph.links.size(); ++l) {
       if (weights[l].empty()) continue;
       shares_[l] = share_of(weights[l], l);
-      links_[l] = zone_->create_link(fmt::format("l{}", l), graph.links[l].value() * units_per_byte_ / shares_[l])->seal();
+      links_[l] = versions::add_link(*zone_, fmt::format("l{}", l), graph.links[l].value() * units_per_byte_ / shares_[l]);
     }
   }
 
@@ -187,7 +172,7 @@ class SimGridFlows {
     std::size_t hosts = 2;
     while (hosts * (hosts - 1) < graph.routes.size()) ++hosts;
     std::vector<s4u::Host*> all;
-    for (std::size_t h = 0; h < hosts; ++h) all.push_back(zone_->create_host(fmt::format("h{}", h), 1.0)->seal());
+    for (std::size_t h = 0; h < hosts; ++h) all.push_back(versions::add_host(*zone_, fmt::format("h{}", h)));
     for (std::size_t r = 0; r < graph.routes.size(); ++r) {
       const std::size_t from = r / (hosts - 1);
       const std::size_t to = r % (hosts - 1) + (r % (hosts - 1) >= from ? 1 : 0);
@@ -195,7 +180,7 @@ class SimGridFlows {
       std::vector<s4u::LinkInRoute> links;  // a link that is listed k times takes k shares
       for (const WeightedLink& l : graph.routes[r])
         links.insert(links.end(), static_cast<std::size_t>(std::round(l.weight / shares_[l.link])), s4u::LinkInRoute(links_[l.link]));
-      if (!links.empty()) zone_->add_route(all[from]->get_netpoint(), all[to]->get_netpoint(), nullptr, nullptr, links, false);
+      if (!links.empty()) versions::add_route(*zone_, all[from], all[to], links);
     }
   }
 
@@ -255,7 +240,7 @@ class SimGridNetwork final : public FlowNetwork {
 
   void start(std::uint32_t route, double bytes, std::uint32_t tag) override {
     if (!flows_) flows_ = std::make_unique<SimGridFlows>(graph_, [this](std::uint32_t task) { arrived(task); });
-    if (flows_->running() == 0) simgrid_clock_s = executor_->now_s();  // nothing runs in SimGrid that could miss the time between
+    if (flows_->running() == 0) versions::set_clock(executor_->now_s());  // nothing runs in SimGrid that could miss the time between
     flows_->start(route, bytes, tag);
   }
 
@@ -288,7 +273,7 @@ class SimGridNetwork final : public FlowNetwork {
     const double next = std::min(executor_->next_wake().value_or(HUGE_VAL), next_exact_date(clock));
     if (timer_ && timer_->get_date() == next) return;
     disarm();
-    timer_ = simgrid::kernel::timer::Timer::set(std::max(next, clock), [this] {
+    timer_ = versions::Timer::set(std::max(next, clock), [this] {
       timer_ = nullptr;  // SimGrid deletes it
       flows_->guarded([this] {
         executor_->wake(s4u::Engine::get_clock());
@@ -303,7 +288,7 @@ class SimGridNetwork final : public FlowNetwork {
   const TaskGraph& graph_;
   std::unique_ptr<SimGridFlows> flows_;
   Executor* executor_ = nullptr;
-  simgrid::kernel::timer::Timer* timer_ = nullptr;
+  versions::Timer* timer_ = nullptr;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a TaskGraph on SimGrid 3.32: max-min fair flows by the network model CM02 without TCP effects
-// (docs/decisions/0003-latency-before-flows.md says why). Only this file's .cpp includes SimGrid.
+// Runs a TaskGraph on SimGrid: max-min fair flows by the network model CM02 without TCP effects
+// (docs/decisions/0003-latency-before-flows.md says why). Only this file's .cpp uses SimGrid; simgrid_versions.hpp says which releases.
 
 #include <string>
 
