@@ -254,8 +254,9 @@ TEST_CASE("a product that adds to the gradient buffer moves twice the buffer's n
   fused.fused_gradient_accumulation = true;
   const auto added = [&](const sim::NodeShape& n) { return sim::weight_gradient_kernels(n, kTrainedInHalf, fused).front().added.value(); };
   CHECK(added(product()) == test::about((2 * 2 - 2) * kWeight));
-  fused.fp32_gradients = true;
-  CHECK(added(product()) == test::about((2 * 4 - 2) * kWeight));
+  pcg::TrainingConfig full = kTrainedInHalf;
+  full.fp32_gradients = true;
+  CHECK(sim::weight_gradient_kernels(product(), full, fused).front().added.value() == test::about((2 * 4 - 2) * kWeight));
   CHECK(sim::weight_gradient_kernels(product(), kTrainedInHalf, {}).front().added.value() == 0);
   // A convolution is no product of that kernel.
   const sim::NodeShape convolution = node(pcg::Conv2d{.out = 8, .rows = {.kernel = 3}, .columns = {.kernel = 3}},
@@ -263,12 +264,14 @@ TEST_CASE("a product that adds to the gradient buffer moves twice the buffer's n
   CHECK(added(convolution) == 0);
 }
 
-// 2 samples x 3 positions: input and output of 12 and 4 numbers a position.
+// Two heads of 2 numbers: 14 in and 4 out of each of 6 positions.
 TEST_CASE("a state space layer of a framework that has positions first reads and writes both ends once more, unless there is one sample") {
   profiles::FrameworkProfile positions_first;
   positions_first.sequence_first = true;
   const auto layer = [](std::int64_t samples) {
-    return node(pcg::StateSpace{.heads = 2, .groups = 1, .state = 2}, {reals({samples, 6, 16})}, {reals({samples, 6, 4})});
+    return node(pcg::StateSpace{.heads = 2, .groups = 1, .state = 2},
+                {reals({samples, 6, 14}), reals({8, 4}), reals({8}), reals({2}), reals({2}), reals({2}), reals({4})},
+                {reals({samples, 6, 4})});
   };
   const auto copied = [&](std::int64_t samples, bool backward) {
     const sim::NodeShape n = layer(samples);
@@ -277,7 +280,7 @@ TEST_CASE("a state space layer of a framework that has positions first reads and
     return bytes_of(with) - bytes_of(backward ? own_backward(n) : own_forward(n));
   };
   for (const bool backward : {false, true}) {
-    CHECK(copied(2, backward) == test::about(2 * 2 * (2 * 6 * (16 + 4))));
+    CHECK(copied(2, backward) == test::about(2 * 2 * (2 * 6 * (14 + 4))));
     CHECK(copied(1, backward) == 0);
   }
   CHECK(sim::forward_kernels(layer(2), kTrainedInHalf, {}) == own_forward(layer(2)));
