@@ -42,7 +42,7 @@ class Tables {
   // What the script prints, and the points of each group.
   std::string convert(const fs::path& data) {
     const fs::path log = folder_ / "log";
-    const std::string command = "python3 -B " SOURCE_DIRECTORY "/validation/points_from_tables.py " + data.string() + " " +
+    const std::string command = "python3 -B " SOURCE_DIRECTORY "/tools/converters/points_from_tables.py " + data.string() + " " +
                                 (folder_ / "points").string() + " >" + log.string() + " 2>&1";
     CHECK(std::system(command.c_str()) == 0);
     return text_of_file(log);

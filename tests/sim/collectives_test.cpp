@@ -435,12 +435,14 @@ TEST_CASE("the engine is never quicker than the estimate, and for rings as quick
 }
 
 // tools/benchmarks/collective_benchmark.cpp says how long it takes.
-TEST_CASE("a plan has as many flows for each GPU of a group of 1024 as of one of 64") {
+// A tree of n nodes has n - 1 edges, so that the share of each GPU grows with n, to a limit.
+TEST_CASE("a plan has hardly more flows for each GPU of a group of 1024 than of one of 64") {
   const auto flows_of_each = [](int nodes) {
     std::size_t flows = 0;
     for (const sim::CollectivePhase& p : plan(CollectiveKind::all_reduce, devices(8 * nodes), test::preset("dgx-a100-80gb", nodes)).phases)
       flows += p.flows.size();
     return static_cast<double>(flows) / (8 * nodes);
   };
-  CHECK(flows_of_each(128) <= flows_of_each(8));
+  CHECK(flows_of_each(128) < 8);
+  CHECK(flows_of_each(8) > 7);
 }

@@ -95,9 +95,10 @@ sim::SimulationResult in_pieces(std::int64_t rows, int devices, bool pieces, boo
 }
 
 // A collective of c seconds and the product of p seconds behind it or in front of it, in n pieces. While the collective runs, the
-// product's first n - 1 pieces (its last, in front of a reduction) go on at 1 / s of their pace.
-double together(double c, double p, double n) {
-  const double s = slowdown(), many = p * (n - 1) / n, one = p / n;
+// product's first n - 1 pieces (its last, in front of a reduction) go on at 1 / s of their pace, and so does what the stream computes
+// before them, of w seconds.
+double together(double c, double p, double n, double w = 0) {
+  const double s = slowdown(), many = w + p * (n - 1) / n, one = p / n;
   return many * s <= c ? c + one : many + c * (1 - 1 / s) + one;
 }
 
@@ -157,10 +158,11 @@ TEST_CASE("a gather and the product behind it: the product begins with the piece
       CHECK(gather.seconds() == near(c));
       CHECK(whole(pieces, "up forward").end - gather.start == near(together(c, p, n)));
       CHECK(count(pieces, "up forward") == 2 * count(apart, "up forward"));
-      // Backward: the gradient of `after` is gathered for `down`.
+      // Backward: the gradient of `after` is gathered for `down`, beside the gradient of the weight of `after`.
       const OverlapTimes back = whole(pieces, "all_gather gradient of down");
       const double cb = whole(apart, "all_gather gradient of down").seconds(), pb = whole(apart, "down input gradient").seconds();
-      CHECK(whole(pieces, "down input gradient").end - back.start == near(together(cb, pb, n)));
+      const double w = whole(apart, "after weight gradient").seconds();
+      CHECK(whole(pieces, "down input gradient").end - back.start == near(together(cb, pb, n, w)));
     }
 }
 

@@ -1,5 +1,5 @@
 // Attention whose positions are cut among c devices: keys and values go round in blocks, or are gathered. In each closed form t is the time
-// of one of the c pieces of its kernels, u that of a hop, and s how many times as long a kernel takes beside one.
+// of one of the c pieces of its kernels, and u that of a hop. Messages, unlike collectives, do not slow the kernels beside them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -55,10 +55,11 @@ RingSpans spans_named(const sim::SimulationResult& r, const std::string& name) {
   return t;
 }
 
-test::About nearly(double value) { return test::about(value, 0.005); }
-
 // Of a hop: the keys and values of a block, in fp32.
 double block_bytes(int devices) { return static_cast<double>(kRingSequence) / devices * 2 * kRingHidden * 4; }
+
+// Kernels alone are measured beside hops of a network of 1,000 TB/s.
+constexpr double kAlone = 1e-6;
 
 const std::string kForward = "attention forward", kBackward = "attention input gradient";
 const std::string kHop = "send ring of attention", kGradientHop = "send ring gradient of attention";
@@ -66,31 +67,27 @@ const std::string kHop = "send ring of attention", kGradientHop = "send ring gra
 }  // namespace
 
 TEST_CASE("a ring hides all hops but those of slow networks: c - 1 times max(t, u), and t") {
-  const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown;
   for (const int c : {2, 4}) {
     const auto alone = attention_run(attention_layer(c, pcg::KeyExchange::ring), "1000000 GB/s");
     const double t = spans_named(alone, kForward).busy / c;
     for (const double pace : {0.25, 4.0}) {  // u / t
       const double bandwidth = block_bytes(c) / (pace * t), u = pace * t;
       const auto r = attention_run(attention_layer(c, pcg::KeyExchange::ring), std::to_string(bandwidth) + " B/s");
-      const double step = pace > 1 ? u : t + u * (1 - 1 / s);
       CHECK(spans_named(r, kForward).count == c);
-      CHECK(spans_named(r, kForward).seconds() == nearly((c - 1) * step + t));
+      CHECK(spans_named(r, kForward).seconds() == test::about((c - 1) * std::max(t, u) + t, kAlone));
     }
   }
 }
 
 TEST_CASE("backward, keys go round again and gradients after them: the last hop is always exposed") {
-  const double s = profiles::device_profile("v100-sxm2-16gb").overlap_slowdown;
   const int c = 4;
   const auto alone = attention_run(attention_layer(c, pcg::KeyExchange::ring), "1000000 GB/s");
   const double t = spans_named(alone, kBackward).busy / c, pace = 0.1, u = pace * t;
   const auto r = attention_run(attention_layer(c, pcg::KeyExchange::ring), std::to_string(block_bytes(c) / u) + " B/s");
   // Steps 0 and 1 run beside one hop of keys, step 2 beside one of keys and one of gradients, which share the link, and step 3 beside one
-  // of gradients.
-  const double steps = c * t + (1 + 1 + 2 + 1) * u * (1 - 1 / s);
-  CHECK(spans_named(r, kBackward).seconds() == nearly(steps));
-  CHECK(spans_named(r, kGradientHop).end - spans_named(r, kBackward).start == nearly(steps + u));
+  // of gradients: each is done before its step.
+  CHECK(spans_named(r, kBackward).seconds() == test::about(c * t, kAlone));
+  CHECK(spans_named(r, kGradientHop).end - spans_named(r, kBackward).start == test::about(c * t + u, kAlone));
 }
 
 TEST_CASE("rings and gathers move the same bytes: c - 1 blocks a device forward, twice as many backward") {

@@ -41,16 +41,16 @@ const pcg::Kernel kWaits = kernel(KernelKind::matmul, 0.4e12, 10e9);
 double ms(const profiles::DeviceProfile& d, const profiles::FrameworkProfile& f, const pcg::Kernel& k, sim::Running running) {
   return sim::kernel_cost(d, f, k, running).time.value() * 1e3;
 }
-constexpr sim::Running kHalf{.precision = Precision::bf16}, kLow{.precision = Precision::fp8};
+constexpr sim::Running kRunInHalf{.precision = Precision::bf16}, kRunLow{.precision = Precision::fp8};
 
 }  // namespace
 
 TEST_CASE("a product that is bound by its FLOPs keeps the share that is sustained; one that waits for memory keeps its time") {
   profiles::DeviceProfile d = round_device();
-  CHECK(ms(d, {}, kBound, kHalf) == test::about(20));
+  CHECK(ms(d, {}, kBound, kRunInHalf) == test::about(20));
   d.sustained[Precision::bf16] = 0.8;
-  CHECK(ms(d, {}, kBound, kHalf) == test::about(20 / 0.8));
-  CHECK(ms(d, {}, kWaits, kHalf) == test::about(10));
+  CHECK(ms(d, {}, kBound, kRunInHalf) == test::about(20 / 0.8));
+  CHECK(ms(d, {}, kWaits, kRunInHalf) == test::about(10));
   // A framework's own share is that of all its GPUs; the device's is that of a middling one, and of two the slower sets the pace.
   d.sustained_spread[Precision::bf16] = 0.1;
   const double slower = profiles::slowest_of(d, Precision::bf16, 2);
@@ -60,32 +60,32 @@ TEST_CASE("a product that is bound by its FLOPs keeps the share that is sustaine
   own.sustained["round"] = 0.5;
   CHECK(ms(d, own, kBound, {.precision = Precision::bf16, .gpus = 2}) == test::about(20 / 0.5));
   own.sustained = {{"other", 0.5}};
-  CHECK(ms(d, own, kBound, kHalf) == test::about(20 / 0.8));
+  CHECK(ms(d, own, kBound, kRunInHalf) == test::about(20 / 0.8));
   // Tokens that are all alike leave the clock alone.
   CHECK(ms(d, own, kBound, {.precision = Precision::bf16, .gpus = 2, .constant_tokens = true}) == test::about(20));
 }
 
 TEST_CASE("a share that nobody measured on the device is said, of products that keep it alone") {
   profiles::DeviceProfile d = round_device();
-  CHECK(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share == 1);  // for want of any
+  CHECK(sim::kernel_cost(d, {}, kBound, kRunInHalf).assumed_share == 1);  // for want of any
   d.sustained[Precision::bf16] = 0.8;
-  CHECK_FALSE(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share);
+  CHECK_FALSE(sim::kernel_cost(d, {}, kBound, kRunInHalf).assumed_share);
   d.sustained_assumed = true;
-  CHECK(sim::kernel_cost(d, {}, kBound, kHalf).assumed_share == 0.8);
-  CHECK_FALSE(sim::kernel_cost(d, {}, kWaits, kHalf).assumed_share);
+  CHECK(sim::kernel_cost(d, {}, kBound, kRunInHalf).assumed_share == 0.8);
+  CHECK_FALSE(sim::kernel_cost(d, {}, kWaits, kRunInHalf).assumed_share);
   profiles::FrameworkProfile own;
   own.sustained["round"] = 0.5;
-  CHECK_FALSE(sim::kernel_cost(d, own, kBound, kHalf).assumed_share);
+  CHECK_FALSE(sim::kernel_cost(d, own, kBound, kRunInHalf).assumed_share);
 }
 
 TEST_CASE("a lower clock slows what tensor cores multiply, and neither vector units nor memory") {
   profiles::DeviceProfile d = round_device();
   d.clock = 0.5;
-  CHECK(ms(d, {}, kBound, kHalf) == test::about(40));
-  CHECK(ms(d, {}, kWaits, kHalf) == test::about(10));
+  CHECK(ms(d, {}, kBound, kRunInHalf) == test::about(40));
+  CHECK(ms(d, {}, kWaits, kRunInHalf) == test::about(10));
   pcg::Kernel on_vectors = kernel(KernelKind::softmax, 1e12, 1e9);
   on_vectors.tensor_cores = false;
-  CHECK(ms(d, {}, on_vectors, kHalf) == test::about(100));
+  CHECK(ms(d, {}, on_vectors, kRunInHalf) == test::about(100));
 }
 
 TEST_CASE("attention takes at least its FLOPs by the share that the framework reaches, the backward pass by its own where there is one") {
@@ -93,29 +93,29 @@ TEST_CASE("attention takes at least its FLOPs by the share that the framework re
   const pcg::Kernel forward = kernel(KernelKind::attention, 1e12, 1e9), backward = kernel(KernelKind::attention_gradient, 1e12, 1e9);
   profiles::FrameworkProfile f;
   f.attention["round"] = 0.25;
-  CHECK(ms(d, f, forward, kHalf) == test::about(40));
-  CHECK(ms(d, f, backward, kHalf) == test::about(40));
+  CHECK(ms(d, f, forward, kRunInHalf) == test::about(40));
+  CHECK(ms(d, f, backward, kRunInHalf) == test::about(40));
   f.attention_gradient["round"] = 0.2;
-  CHECK(ms(d, f, forward, kHalf) == test::about(40));
-  CHECK(ms(d, f, backward, kHalf) == test::about(50));
+  CHECK(ms(d, f, forward, kRunInHalf) == test::about(40));
+  CHECK(ms(d, f, backward, kRunInHalf) == test::about(50));
   // The clock counts once, and what products sustain does not.
   d.clock = 0.5;
   d.sustained[Precision::bf16] = 0.8;
-  CHECK(ms(d, f, forward, kHalf) == test::about(80));
+  CHECK(ms(d, f, forward, kRunInHalf) == test::about(80));
   // No less than the kernel alone takes.
   f.attention["round"] = 4;
-  CHECK(ms(d, f, forward, kHalf) == test::about(20));
+  CHECK(ms(d, f, forward, kRunInHalf) == test::about(20));
   // Without a share it is a product like others.
-  CHECK(ms(d, {}, forward, kHalf) == test::about(20 / 0.5 / 0.8));
+  CHECK(ms(d, {}, forward, kRunInHalf) == test::about(20 / 0.5 / 0.8));
 }
 
 TEST_CASE("in low precision products alone are faster; attention is where it multiplies in it, too") {
   const profiles::DeviceProfile d = round_device();
-  CHECK(ms(d, {}, kBound, kLow) == test::about(10));
+  CHECK(ms(d, {}, kBound, kRunLow) == test::about(10));
   pcg::Kernel attention = kernel(KernelKind::attention, 1e12, 1e9);
-  CHECK(ms(d, {}, attention, kLow) == test::about(20));
+  CHECK(ms(d, {}, attention, kRunLow) == test::about(20));
   attention.low_attention = true;
-  CHECK(ms(d, {}, attention, kLow) == test::about(10));
+  CHECK(ms(d, {}, attention, kRunLow) == test::about(10));
 }
 
 TEST_CASE("adding up in fp32 takes what the device says longer, in fp8") {
@@ -123,9 +123,9 @@ TEST_CASE("adding up in fp32 takes what the device says longer, in fp8") {
   d.split_accumulation = 1.25;
   pcg::Kernel k = kBound;
   k.split_accumulation = true;
-  CHECK(ms(d, {}, k, kLow) == test::about(12.5));
-  CHECK(ms(d, {}, k, kHalf) == test::about(20));
-  CHECK(ms(d, {}, kBound, kLow) == test::about(10));
+  CHECK(ms(d, {}, k, kRunLow) == test::about(12.5));
+  CHECK(ms(d, {}, k, kRunInHalf) == test::about(20));
+  CHECK(ms(d, {}, kBound, kRunLow) == test::about(10));
 }
 
 TEST_CASE("products one after another take the floor of each, and what is added to a buffer is moved once") {
@@ -133,7 +133,7 @@ TEST_CASE("products one after another take the floor of each, and what is added 
   d.kernel_floor = base::Seconds(3e-3);
   pcg::Kernel k = kBound;
   k.batch = k.serial_launches = 10;
-  CHECK(ms(d, {}, k, kHalf) == test::about(10 * 3));  // each would take 2 ms
+  CHECK(ms(d, {}, k, kRunInHalf) == test::about(10 * 3));  // each would take 2 ms
   k.added = base::Bytes(5e9);
-  CHECK(ms(d, {}, k, kHalf) == test::about(10 * 3 + 5));
+  CHECK(ms(d, {}, k, kRunInHalf) == test::about(10 * 3 + 5));
 }

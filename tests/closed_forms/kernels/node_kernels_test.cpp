@@ -22,7 +22,7 @@ pcg::TrainingConfig training_in(pcg::Precision precision) {
   training.precision = precision;
   return training;
 }
-const pcg::TrainingConfig kHalf = training_in(pcg::Precision::bf16);
+const pcg::TrainingConfig kTrainedInHalf = training_in(pcg::Precision::bf16);
 
 sim::NodeShape node(pcg::Operator op, std::vector<pcg::TensorShape> read, std::vector<pcg::TensorShape> outputs) {
   sim::NodeShape shape;
@@ -51,13 +51,13 @@ std::vector<double> each_of(const Kernels& kernels) {
 }
 
 // The operator's own kernels of a pass.
-Kernels own_forward(const sim::NodeShape& n, const pcg::TrainingConfig& t = kHalf) {
+Kernels own_forward(const sim::NodeShape& n, const pcg::TrainingConfig& t = kTrainedInHalf) {
   return pcg::forward_kernels(n.op, n.read, n.outputs, t.precision);
 }
-Kernels own_backward(const sim::NodeShape& n, const pcg::TrainingConfig& t = kHalf) {
+Kernels own_backward(const sim::NodeShape& n, const pcg::TrainingConfig& t = kTrainedInHalf) {
   return pcg::input_gradient_kernels(n.op, n.read, n.outputs, n.needed, t.precision);
 }
-Kernels own_of_weights(const sim::NodeShape& n, const pcg::TrainingConfig& t = kHalf) {
+Kernels own_of_weights(const sim::NodeShape& n, const pcg::TrainingConfig& t = kTrainedInHalf) {
   return pcg::weight_gradient_kernels(n.op, n.read, n.outputs, t.precision);
 }
 
@@ -86,7 +86,8 @@ sim::NodeShape product() { return node(pcg::Linear{.out = 32}, {reals({16, 64}),
 TEST_CASE("a loss that is not fused moves its own bytes for each logit, in as many kernels as each pass has") {
   profiles::FrameworkProfile framework;
   framework.loss = {.forward_kernels = 5, .backward_kernels = 2, .forward = Bytes(20), .backward = Bytes(14)};
-  const Kernels forward = sim::forward_kernels(loss(), kHalf, framework), backward = sim::input_gradient_kernels(loss(), kHalf, framework);
+  const Kernels forward = sim::forward_kernels(loss(), kTrainedInHalf, framework),
+                backward = sim::input_gradient_kernels(loss(), kTrainedInHalf, framework);
   CHECK(each_of(forward) == std::vector(5, 20 * kLogits / 5));
   CHECK(each_of(backward) == std::vector(2, 14 * kLogits / 2));
   CHECK(flops_of(forward) == test::about(flops_of(own_forward(loss()))));
@@ -95,9 +96,9 @@ TEST_CASE("a loss that is not fused moves its own bytes for each logit, in as ma
   const pcg::TrainingConfig full = training_in(pcg::Precision::fp32);
   CHECK(sim::forward_kernels(loss(), full, framework) == own_forward(loss(), full));
   CHECK(sim::input_gradient_kernels(loss(), full, framework) == own_backward(loss(), full));
-  CHECK(sim::forward_kernels(loss(), kHalf, {}) == own_forward(loss()));
+  CHECK(sim::forward_kernels(loss(), kTrainedInHalf, {}) == own_forward(loss()));
   // Of a loss alone.
-  CHECK(sim::forward_kernels(product(), kHalf, framework) == own_forward(product()));
+  CHECK(sim::forward_kernels(product(), kTrainedInHalf, framework) == own_forward(product()));
 }
 
 TEST_CASE("scaling and masks of unfused attention move as many numbers for each score as the pass says, masks where it is causal") {
@@ -106,12 +107,13 @@ TEST_CASE("scaling and masks of unfused attention move as many numbers for each 
   for (const bool causal : {false, true}) {
     const sim::NodeShape n = unfused_attention(causal);
     const double masked = causal ? 4 : 0;
-    CHECK(bytes_of(sim::forward_kernels(n, kHalf, eager)) - bytes_of(own_forward(n)) == test::about((2 + masked) * 2 * kScores));
-    CHECK(bytes_of(sim::input_gradient_kernels(n, kHalf, eager)) - bytes_of(own_backward(n)) == test::about((5 + masked) * 2 * kScores));
-    CHECK(sim::forward_kernels(n, kHalf, eager).size() == own_forward(n).size() + 1);
-    CHECK(sim::forward_kernels(n, kHalf, {}) == own_forward(n));
+    CHECK(bytes_of(sim::forward_kernels(n, kTrainedInHalf, eager)) - bytes_of(own_forward(n)) == test::about((2 + masked) * 2 * kScores));
+    CHECK(bytes_of(sim::input_gradient_kernels(n, kTrainedInHalf, eager)) - bytes_of(own_backward(n)) ==
+          test::about((5 + masked) * 2 * kScores));
+    CHECK(sim::forward_kernels(n, kTrainedInHalf, eager).size() == own_forward(n).size() + 1);
+    CHECK(sim::forward_kernels(n, kTrainedInHalf, {}) == own_forward(n));
   }
-  CHECK(sim::forward_kernels(flash_attention(), kHalf, eager) == own_forward(flash_attention()));
+  CHECK(sim::forward_kernels(flash_attention(), kTrainedInHalf, eager) == own_forward(flash_attention()));
 }
 
 // Its batch is samples x heads, 8, and it sees 8 keys. The fused softmax moves 2 tensors of scores forward and 3 backward.
@@ -124,17 +126,18 @@ TEST_CASE("a softmax that does not take what it gets is as many kernels as each 
     return f;
   };
   for (const auto& falls_back : {with(3, 8), with(8, 7)}) {  // 3 does not divide 8 heads; 8 keys are more than 7
-    const Kernels forward = sim::forward_kernels(n, kHalf, falls_back), backward = sim::input_gradient_kernels(n, kHalf, falls_back);
+    const Kernels forward = sim::forward_kernels(n, kTrainedInHalf, falls_back),
+                  backward = sim::input_gradient_kernels(n, kTrainedInHalf, falls_back);
     CHECK(forward.size() == own_forward(n).size() - 1 + 5);
     CHECK(backward.size() == own_backward(n).size() - 1 + 4);
     CHECK(bytes_of(forward) - bytes_of(own_forward(n)) == test::about((37 - 2 * 2) * kScores));
     CHECK(bytes_of(backward) - bytes_of(own_backward(n)) == test::about((41 - 3 * 2) * kScores));
     CHECK(flops_of(forward) == test::about(flops_of(own_forward(n))));
     CHECK(sim::forward_kernels(n, training_in(pcg::Precision::fp32), falls_back) == own_forward(n, training_in(pcg::Precision::fp32)));
-    CHECK(sim::forward_kernels(flash_attention(), kHalf, falls_back) == own_forward(flash_attention()));
+    CHECK(sim::forward_kernels(flash_attention(), kTrainedInHalf, falls_back) == own_forward(flash_attention()));
   }
-  CHECK(sim::forward_kernels(n, kHalf, with(8, 8)) == own_forward(n));
-  CHECK(sim::forward_kernels(n, kHalf, with(0, 1)) == own_forward(n));  // its kernel always runs
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, with(8, 8)) == own_forward(n));
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, with(0, 1)) == own_forward(n));  // its kernel always runs
 }
 
 // Queries and keys of 2 x 8 x 64 numbers each are rotated, and normed over the 16 of each head: 2,048 numbers, 4 bytes of each fused.
@@ -155,14 +158,14 @@ TEST_CASE("rotations and norms apart are passes over the elements they take, wit
                       .backward_strided = Bytes(6)};
   norms.rms_norm = {.forward = Bytes(36), .backward = Bytes(76), .forward_kernels = 8, .backward_kernels = 12};
   const auto more = [&](const profiles::FrameworkProfile& f) {
-    return std::pair(bytes_of(sim::forward_kernels(n, kHalf, f)) - bytes_of(own_forward(n)),
-                     bytes_of(sim::input_gradient_kernels(n, kHalf, f)) - bytes_of(own_backward(n)));
+    return std::pair(bytes_of(sim::forward_kernels(n, kTrainedInHalf, f)) - bytes_of(own_forward(n)),
+                     bytes_of(sim::input_gradient_kernels(n, kTrainedInHalf, f)) - bytes_of(own_backward(n)));
   };
   CHECK(more(rotates).first == test::about((24 + 10 - 2 * 2) * kElements));
   CHECK(more(rotates).second == test::about((34 + 6 - 2 * 2) * kElements));
   CHECK(more(norms).first == test::about((36 - 2 * 2) * kElements));   // reads and writes
   CHECK(more(norms).second == test::about((76 - 3 * 2) * kElements));  // reads what came in and a gradient, writes one
-  const Kernels forward = sim::forward_kernels(n, kHalf, rotates);
+  const Kernels forward = sim::forward_kernels(n, kTrainedInHalf, rotates);
   CHECK(std::ranges::count(forward, KernelKind::strided, &pcg::Kernel::kind) == 1);
   CHECK(forward.size() == own_forward(n).size() - 1 + 3 + 1);
   CHECK(flops_of(forward) == test::about(flops_of(own_forward(n))));
@@ -172,10 +175,11 @@ TEST_CASE("experts' biases in kernels of their own follow the last product forwa
   sim::NodeShape n = node(pcg::ExpertLinear{.out = 32}, {reals({4, 2, 3, 64}), reals({4, 64, 32})}, {reals({4, 2, 3, 32})});
   profiles::FrameworkProfile framework;
   framework.expert_bias = {.forward = Bytes(8), .backward = Bytes(14), .forward_kernels = 2, .backward_kernels = 1};
-  CHECK(sim::forward_kernels(n, kHalf, framework) == own_forward(n));
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, framework) == own_forward(n));
   n.unfused_biases = true;
   constexpr double kOut = 4 * 2 * 3 * 32;
-  const Kernels forward = sim::forward_kernels(n, kHalf, framework), backward = sim::input_gradient_kernels(n, kHalf, framework);
+  const Kernels forward = sim::forward_kernels(n, kTrainedInHalf, framework),
+                backward = sim::input_gradient_kernels(n, kTrainedInHalf, framework);
   REQUIRE(forward.size() == 3);
   CHECK(forward[1].bytes.value() == test::about(8 * kOut / 2));
   CHECK(forward[2].bytes.value() == test::about(8 * kOut / 2));
@@ -187,11 +191,11 @@ TEST_CASE("an activation that its product computes leaves nothing but what a cas
   sim::NodeShape n = node(pcg::Unary{.kind = pcg::Unary::Kind::silu}, {reals({16, 64})}, {reals({16, 64})});
   profiles::FrameworkProfile fused;
   fused.fused_gated_activation = true;
-  CHECK(sim::forward_kernels(n, kHalf, fused) == own_forward(n));  // no gate
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, fused) == own_forward(n));  // no gate
   n.activated_gate = true;
-  CHECK(sim::forward_kernels(n, kHalf, {}) == own_forward(n));
-  CHECK(sim::forward_kernels(n, kHalf, fused).empty());
-  CHECK(sim::input_gradient_kernels(n, kHalf, fused).empty());
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, {}) == own_forward(n));
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, fused).empty());
+  CHECK(sim::input_gradient_kernels(n, kTrainedInHalf, fused).empty());
   // A row of 1 byte (fp8 on Blackwell) for each number in place of 2, or on top of them.
   const pcg::TrainingConfig low = training_in(pcg::Precision::fp8);
   n.casts.output = n.casts.made_gradient = sim::Written::both;
@@ -237,7 +241,7 @@ TEST_CASE("what is gathered cast is cast by its share, and its columns are made 
 TEST_CASE("what is kept in fp8 is cast when it was read, and back before the backward pass") {
   sim::NodeShape n = product();
   n.casts_saved = true;
-  const Kernels forward = sim::forward_kernels(n, kHalf, {}), backward = sim::input_gradient_kernels(n, kHalf, {});
+  const Kernels forward = sim::forward_kernels(n, kTrainedInHalf, {}), backward = sim::input_gradient_kernels(n, kTrainedInHalf, {});
   CHECK(forward.back().bytes.value() == test::about((2 + 1) * kRead));
   CHECK(forward.size() == own_forward(n).size() + 1);
   CHECK(backward.front().bytes.value() == test::about((2 + 1) * kRead));
@@ -248,43 +252,46 @@ TEST_CASE("what is kept in fp8 is cast when it was read, and back before the bac
 TEST_CASE("a product that adds to the gradient buffer moves twice the buffer's number less its own") {
   profiles::FrameworkProfile fused;
   fused.fused_gradient_accumulation = true;
-  const auto added = [&](const sim::NodeShape& n) { return sim::weight_gradient_kernels(n, kHalf, fused).front().added.value(); };
+  const auto added = [&](const sim::NodeShape& n) { return sim::weight_gradient_kernels(n, kTrainedInHalf, fused).front().added.value(); };
   CHECK(added(product()) == test::about((2 * 2 - 2) * kWeight));
-  fused.fp32_gradients = true;
-  CHECK(added(product()) == test::about((2 * 4 - 2) * kWeight));
-  CHECK(sim::weight_gradient_kernels(product(), kHalf, {}).front().added.value() == 0);
+  pcg::TrainingConfig full = kTrainedInHalf;
+  full.fp32_gradients = true;
+  CHECK(sim::weight_gradient_kernels(product(), full, fused).front().added.value() == test::about((2 * 4 - 2) * kWeight));
+  CHECK(sim::weight_gradient_kernels(product(), kTrainedInHalf, {}).front().added.value() == 0);
   // A convolution is no product of that kernel.
   const sim::NodeShape convolution = node(pcg::Conv2d{.out = 8, .rows = {.kernel = 3}, .columns = {.kernel = 3}},
                                           {reals({2, 4, 10, 10}), reals({8, 4, 3, 3})}, {reals({2, 8, 8, 8})});
   CHECK(added(convolution) == 0);
 }
 
-// 2 samples x 3 positions: input and output of 12 and 4 numbers a position.
+// Two heads of 2 numbers: 14 in and 4 out of each of 6 positions.
 TEST_CASE("a state space layer of a framework that has positions first reads and writes both ends once more, unless there is one sample") {
   profiles::FrameworkProfile positions_first;
   positions_first.sequence_first = true;
   const auto layer = [](std::int64_t samples) {
-    return node(pcg::StateSpace{.heads = 2, .groups = 1, .state = 2}, {reals({samples, 6, 16})}, {reals({samples, 6, 4})});
+    return node(pcg::StateSpace{.heads = 2, .groups = 1, .state = 2},
+                {reals({samples, 6, 14}), reals({8, 4}), reals({8}), reals({2}), reals({2}), reals({2}), reals({4})},
+                {reals({samples, 6, 4})});
   };
   const auto copied = [&](std::int64_t samples, bool backward) {
     const sim::NodeShape n = layer(samples);
-    const Kernels with =
-        backward ? sim::input_gradient_kernels(n, kHalf, positions_first) : sim::forward_kernels(n, kHalf, positions_first);
+    const Kernels with = backward ? sim::input_gradient_kernels(n, kTrainedInHalf, positions_first)
+                                  : sim::forward_kernels(n, kTrainedInHalf, positions_first);
     return bytes_of(with) - bytes_of(backward ? own_backward(n) : own_forward(n));
   };
   for (const bool backward : {false, true}) {
-    CHECK(copied(2, backward) == test::about(2 * 2 * (2 * 6 * (16 + 4))));
+    CHECK(copied(2, backward) == test::about(2 * 2 * (2 * 6 * (14 + 4))));
     CHECK(copied(1, backward) == 0);
   }
-  CHECK(sim::forward_kernels(layer(2), kHalf, {}) == own_forward(layer(2)));
+  CHECK(sim::forward_kernels(layer(2), kTrainedInHalf, {}) == own_forward(layer(2)));
 }
 
 TEST_CASE("what joins or cuts weights alone runs nothing, and no gradient is made of weights that are not trained") {
   sim::NodeShape n = product();
   n.trained = false;
-  CHECK(sim::weight_gradient_kernels(n, kHalf, {}).empty());
-  CHECK(sim::input_gradient_kernels(n, kHalf, {}).size() == 1);
+  CHECK(sim::weight_gradient_kernels(n, kTrainedInHalf, {}).empty());
+  CHECK(sim::input_gradient_kernels(n, kTrainedInHalf, {}).size() == 1);
   n.stored = true;
-  CHECK(sim::forward_kernels(n, kHalf, {}).empty());
-  CHECK(sim::input_gradient_kernels(n, kHalf, {}).empty());
+  CHECK(sim::forward_kernels(n, kTrainedInHalf, {}).empty());
+  CHECK(sim::input_gradient_kernels(n, kTrainedInHalf, {}).empty());
 }
