@@ -6,7 +6,6 @@
 
 #include "base/check.hpp"
 #include "base/embedded/embedded_files.hpp"
-#include "reports/html/built_page.hpp"
 #include "reports/validation/assessment.hpp"
 
 namespace reports {
