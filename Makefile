@@ -1,5 +1,5 @@
 # make demo   builds, answers the main scenario and writes its HTML report
-# make test   builds everything with warnings as errors and runs every test
+# make test   builds everything with warnings as errors and runs every test; ends with how many cases passed, failed and were skipped
 # make check  holds sources against .clang-format and .clang-tidy, and compiles each by itself
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
@@ -7,18 +7,17 @@
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
 # make page   builds the page of HTML reports (reports/html/built_page.html) anew, with npm
-# make rules   generates and proves the substitutions that ship (search/rules/rule_files/at_hand.txt) anew
+# make rules   generates and proves the substitutions that ship (search/rules/rule_files/builtin_rules.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
 #
-# Each works as the first command on a fresh Debian 12: missing packages are installed, or the command to do it is printed.
+# Each works as the first command on a fresh Debian 12 or 13: missing packages are installed, or the command to do it is printed.
 
-PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev coinor-libcbc-dev
+PACKAGES := g++ cmake ninja-build pkg-config libsimgrid-dev libboost-dev libz3-dev libyaml-cpp-dev libcli11-dev libfmt-dev nlohmann-json3-dev libeigen3-dev libnlopt-cxx-dev libpugixml-dev libboost-iostreams-dev libutfcpp-dev libmimalloc-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev
 # Sweeps over many machines; a build without them leaves these out (cmake -DFORESHARD_MPI=OFF).
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := doctest-dev librapidcheck-dev
-# The page of HTML reports, and tests of it, which are skipped where these are missing. An npm that is there need not be Debian's, beside which
-# Debian's cannot be installed.
-PAGE_PACKAGES := chromium $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
+TEST_PACKAGES := git doctest-dev librapidcheck-dev coinor-libcbc-dev chromium
+# To build the page of HTML reports anew. An npm that is there need not be Debian's, beside which Debian's cannot be installed.
+PAGE_PACKAGES := $(shell command -v npm >/dev/null 2>&1 || echo nodejs npm)
 FUZZ_PACKAGES := clang-16 libclang-rt-16-dev
 CHECK_PACKAGES := git clang-16 clang-format-16 clang-tidy-16
 
@@ -51,10 +50,10 @@ test:
 check:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_format.sh
-	cmake/check_alone.sh $(JOBS)
 	cmake --preset test
 	cmake --build build-test -j $(JOBS) --target chakra_schema
 	cmake/check_tidy.sh build-test $(JOBS)
+	cmake/check_alone.sh $(JOBS)
 
 sanitize:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
@@ -76,6 +75,11 @@ accuracy: build
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
+page:
+	@cmake/require_packages.sh $(PAGE_PACKAGES)
+	reports/html/page/build.sh build/page
+	cp build/page/dist/index.html reports/html/built_page.html
+
 package: build
 	@cmake/require_packages.sh dpkg-dev file
 	cd build && cpack
@@ -83,11 +87,6 @@ package: build
 wheel: build
 	@cmake/require_packages.sh python3 binutils
 	python3 tools/python/make_wheel.py build/foreshard build
-
-page:
-	@cmake/require_packages.sh $(PAGE_PACKAGES)
-	reports/html/page/build.sh build/page
-	cp build/page/dist/index.html reports/html/built_page.html
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build

@@ -10,7 +10,6 @@
 #include "tests/about.hpp"
 
 using base::Seconds;
-using scenarios::goodput;
 
 namespace {
 
@@ -59,19 +58,20 @@ TEST_CASE("the interval is Young's where failures are rare beside checkpoints, a
 
 TEST_CASE("goodput in closed form") {
   // Without failures to speak of: what checkpoints leave, 90 of 100 s.
-  CHECK(goodput({Seconds(1e12), Seconds(10), Seconds(60)}, Seconds(90)) == doctest::Approx(0.9));
+  CHECK(scenarios::goodput({Seconds(1e12), Seconds(10), Seconds(60)}, Seconds(90)) == test::about(0.9));
   // M = t + d = 100 s, no restart: E = 100 (e - 1).
-  CHECK(goodput({Seconds(100), Seconds(10), Seconds(0)}, Seconds(90)) == doctest::Approx(0.9 / (std::exp(1.0) - 1)));
+  CHECK(scenarios::goodput({Seconds(100), Seconds(10), Seconds(0)}, Seconds(90)) == test::about(0.9 / (std::exp(1.0) - 1)));
   // A restart of M takes M (e - 1) and is needed once in a failure: a factor of e over all.
-  CHECK(goodput({Seconds(100), Seconds(10), Seconds(100)}, Seconds(90)) == doctest::Approx(0.9 / (std::exp(1.0) - 1) / std::exp(1.0)));
+  CHECK(scenarios::goodput({Seconds(100), Seconds(10), Seconds(100)}, Seconds(90)) ==
+        test::about(0.9 / (std::exp(1.0) - 1) / std::exp(1.0)));
   // Failures faster than anything is done: 0, not nan.
-  CHECK(goodput({Seconds(1), Seconds(1e5), Seconds(1e5)}, Seconds(1e5)) == 0);
+  CHECK(scenarios::goodput({Seconds(1), Seconds(1e5), Seconds(1e5)}, Seconds(1e5)) == 0);
 }
 
 TEST_CASE("the first-order formula is the beginning of the series") {
   // 1 - d/t - t/(2M) - R/M with all terms of a hundredth and less; what is left out are their products.
   const scenarios::FailureTimes times{Seconds(1e6), Seconds(10), Seconds(600)};
-  CHECK(std::abs(goodput(times, Seconds(4000)) - (1 - 10.0 / 4000 - 4000.0 / 2e6 - 600.0 / 1e6)) < 2e-5);
+  CHECK(std::abs(scenarios::goodput(times, Seconds(4000)) - (1 - 10.0 / 4000 - 4000.0 / 2e6 - 600.0 / 1e6)) < 2e-5);
 }
 
 TEST_CASE("the interval has the best goodput, or nearly so") {
