@@ -9,7 +9,7 @@
 #include <set>
 
 #include "search/rules/language/text.hpp"
-#include "search/rules/rule_files/side_conditions.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 namespace reports {
 

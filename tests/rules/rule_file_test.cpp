@@ -8,7 +8,6 @@
 #include "equations.hpp"
 #include "search/rules/generation/generate.hpp"
 #include "search/rules/proof/prove.hpp"
-#include "search/rules/rule_files/side_conditions.hpp"
 
 using namespace rules;
 

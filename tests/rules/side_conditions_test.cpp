@@ -1,5 +1,5 @@
 // What rules ask for, in words.
-#include "search/rules/rule_files/side_conditions.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 #include <doctest/doctest.h>
 

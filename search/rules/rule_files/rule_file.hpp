@@ -47,4 +47,9 @@ using RulesDone = std::function<void(std::size_t done)>;  // may be empty
 [[nodiscard]] std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& progress = {});
 [[nodiscard]] std::vector<Rule> load_rules(const std::filesystem::path& file, int processes);
 
+// Returns: the conditions under which a rule applies, in words for people: "dim 1 of x = dim 0 of w", "d divides dim 0 of x", "d*e divides
+// the number of key heads", "d: any degree from 2". Where the rule is applied to a tensor that is cut already, the degree there times the
+// rule's must divide.
+[[nodiscard]] std::vector<std::string> side_conditions(const Rule& rule);
+
 }  // namespace rules

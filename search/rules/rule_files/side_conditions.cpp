@@ -1,4 +1,4 @@
-#include "search/rules/rule_files/side_conditions.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/language/text.hpp"
 
 #include <fmt/core.h>
