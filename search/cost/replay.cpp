@@ -1,10 +1,32 @@
 #include "search/cost/replay.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+
+#include "pcg/plan/plan.hpp"
 
 namespace search {
 namespace {
+
+constexpr auto kUnused = static_cast<std::size_t>(-1);  // a device without kernels
+
+std::vector<std::size_t> ranks_of_devices(const sim::Program& program, const pcg::Plan& plan) {
+  std::vector<std::size_t> rank;
+  std::vector<bool> seen(program.device_sets.size(), false);
+  for (std::size_t s = 0; s < program.forward.size(); ++s)
+    for (const sim::Item& item : program.block(program.forward[s]).items) {
+      const auto* kernels = std::get_if<sim::Compute>(&item.work);
+      // Hundreds of items of a stage share a set.
+      if (kernels == nullptr || seen[kernels->devices.value]) continue;
+      seen[kernels->devices.value] = true;
+      for (const base::DeviceId d : program.device_sets[kernels->devices.value]) {
+        if (d.value >= rank.size()) rank.resize(d.value + 1, kUnused);
+        if (rank[d.value] == kUnused) rank[d.value] = static_cast<std::size_t>(pcg::rank_of(plan, static_cast<int>(s)));
+      }
+    }
+  return rank;
+}
 
 RankStreams::Network network_of(sim::StreamKind stream) {
   switch (stream) {
@@ -83,6 +105,140 @@ class Replay {
 };
 
 }  // namespace
+
+ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
+                     std::uint32_t pace)
+    : program_(program),
+      cluster_(cluster),
+      movement_s_(movement_s),
+      pace_(pace),
+      overlap_slowdown_(profiles::device_profile(program.device_types[pace].type).overlap_slowdown) {
+  extend();
+}
+
+void ItemCosts::extend() {
+  for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_of(program_.device_sets[s]));
+  for (std::size_t m = moved_.size(); m < program_.movements.size(); ++m) moved_.push_back(moved(program_.movements[m]));
+}
+
+std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>& devices) const {
+  // Most clusters have one type: nothing to look for in their devices.
+  if (program_.device_types.size() == 1) return {pace_};
+  std::vector<bool> there(program_.device_types.size(), false);
+  for (const base::DeviceId d : devices) {
+    const auto type = std::ranges::find(program_.device_types, topology::kind_of(cluster_.device(d)));
+    there[static_cast<std::size_t>(type - program_.device_types.begin())] = true;
+  }
+  if (there[pace_]) return {pace_};
+  std::vector<std::uint32_t> types;
+  for (std::uint32_t t = 0; t < there.size(); ++t)
+    if (there[t]) types.push_back(t);
+  return types;
+}
+
+ItemCosts::Moved ItemCosts::moved(const sim::Movement& movement) const {
+  Moved m;
+  for (const sim::Round& round : movement.rounds) {
+    m.launch_s += program_.launch_s(round.front(), pace_);
+    m.is_collective = m.is_collective || round.front().kind != sim::CollectiveKind::send;
+  }
+  return m;
+}
+
+double ItemCosts::seconds(const sim::Copy& copy) const {
+  double most = 0;
+  for (const std::uint32_t type : types_[copy.devices.value]) most = std::max(most, program_.seconds[copy.seconds + type]);
+  return most;
+}
+
+double ItemCosts::at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const {
+  double most = 0;
+  for (const std::uint32_t type : types_[kernels.devices.value]) {
+    double sum = 0;
+    for (const sim::Part& p : kernels.parts) sum += seconds[p.seconds + type];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+RankMap::RankMap(const sim::Program& program, const pcg::Plan& plan) : program_(&program), of_device_(ranks_of_devices(program, plan)) {
+  extend();
+}
+
+void RankMap::extend() {
+  for (std::size_t s = of_set_.size(); s < program_->device_sets.size(); ++s)
+    of_set_.push_back(of_device_[program_->device_sets[s].front().value]);
+  for (std::size_t m = of_movement_.size(); m < program_->movements.size(); ++m) of_movement_.push_back(ranks_of(program_->movements[m]));
+}
+
+std::vector<std::size_t> RankMap::ranks_of(const sim::Movement& movement) const {
+  std::vector<std::size_t> ranks;
+  for (const sim::Round& round : movement.rounds)
+    for (const sim::Transfer& t : round)
+      for (const base::DeviceId d : t.group) {
+        const std::size_t rank = of_device_[d.value];
+        const auto at = std::ranges::lower_bound(ranks, rank);
+        if (at == ranks.end() || *at != rank) ranks.insert(at, rank);
+      }
+  return ranks;
+}
+
+RankStreams::RankStreams(double compute, double networks, double host) : compute_(compute), host_(host) {
+  // Collectives that are still running when the block begins slow its first kernels, whichever network they are on.
+  free_.fill(networks);
+  copied_.fill(networks);
+  if (networks > compute) busy_.front().push_back({compute, networks});
+}
+
+const RankStreams::Interval* RankStreams::at(std::size_t network, double t) {
+  const std::vector<Interval>& busy = busy_[network];
+  std::size_t& passed = passed_[network];
+  // Kernels only go forward in time, so an interval that has ended is never asked for again.
+  while (passed < busy.size() && busy[passed].end <= t) ++passed;
+  return passed < busy.size() ? &busy[passed] : nullptr;
+}
+
+double RankStreams::compute(double ready, double work, double slowdown) {
+  double t = std::max(ready, compute_);
+  while (work > 0) {
+    // Until the next collective begins or ends, kernels go on at one rate.
+    bool overlaps = false;
+    double change = std::numeric_limits<double>::infinity();
+    for (std::size_t n = 0; n < busy_.size(); ++n) {
+      const Interval* i = at(n, t);
+      if (i == nullptr) continue;
+      overlaps = overlaps || i->start <= t;
+      change = std::min(change, i->start <= t ? i->end : i->start);
+    }
+    const double pace = overlaps ? slowdown : 1;
+    if (t + work * pace <= change) {
+      t += work * pace;
+      break;
+    }
+    work -= (change - t) / pace;
+    t = change;
+  }
+  return compute_ = t;
+}
+
+double RankStreams::collective(Network network, double ready, double seconds) {
+  const auto n = static_cast<std::size_t>(network);
+  const double start = std::max(ready, free_[n]);
+  if (seconds > 0) busy_[n].push_back({start, start + seconds});
+  if (network == Network::gradients) synchronising_ += seconds;
+  return free_[n] = start + seconds;
+}
+
+double RankStreams::blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
+
+double RankStreams::copy(Engine engine, double ready, double seconds) {
+  double& copied = copied_[static_cast<std::size_t>(engine)];
+  return copied = std::max(ready, copied) + seconds;
+}
+
+double RankStreams::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
+
+double RankStreams::drained() const { return std::max({compute_, std::ranges::max(free_), std::ranges::max(copied_)}); }
 
 bool synchronises(const sim::Item& item) {
   const auto* move = std::get_if<sim::Move>(&item.work);

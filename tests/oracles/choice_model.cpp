@@ -11,14 +11,15 @@ constexpr double kMemory = 1000;     // of the limit
 }  // namespace
 
 ChoiceModel::ChoiceModel(const search::ConstrainedProblem& problem, double about) : scale_(kObjective / about) {
-  MilpRow memory{.terms = {}, .most = kMemory};
+  const double unit = std::max(problem.limit, 1.0);  // of bytes
+  MilpRow memory{.terms = {}, .most = problem.limit / unit * kMemory};
   for (std::size_t o = 0; o < problem.bytes.size(); ++o) {
     begin_.push_back(model_.columns.size());
     MilpRow one{.terms = {}, .least = 1, .most = 1};
     for (std::size_t c = 0; c < problem.bytes[o].size(); ++c) {
       const std::size_t column = model_.add({.cost = problem.choices.costs[o][c] * scale_, .is_whole = true, .most = 1});
       one.terms.push_back({column});
-      if (problem.bytes[o][c] > 0) memory.terms.push_back({column, problem.bytes[o][c] / std::max(problem.limit, 1.0) * kMemory});
+      if (problem.bytes[o][c] > 0) memory.terms.push_back({column, problem.bytes[o][c] / unit * kMemory});
     }
     model_.rows.push_back(std::move(one));
   }
