@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,10 +22,10 @@ struct Id {
 // One GPU of a cluster, numbered node by node: what a mapping names and a topology describes.
 using DeviceId = Id<struct DeviceTag>;
 
-// Returns: an element by an index of type int.
+// Returns: an element by an index that need not be a std::size_t.
 // Requires: 0 <= i < size.
-template <class Elements>
-[[nodiscard]] constexpr decltype(auto) nth(Elements&& elements, int i) {
+template <class Elements, std::integral Index>
+[[nodiscard]] constexpr decltype(auto) nth(Elements&& elements, Index i) {
   return elements[static_cast<std::size_t>(i)];
 }
 
