@@ -190,7 +190,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
     const auto paths = best_paths(type.vertices, layout.edges, gpu);
     for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(nth(paths, other));
     for (const int nic : nics) t.to_nic.push_back(nth(paths, nic));
-    if (reducer != type.vertices.end()) t.to_switch.push_back(nth(paths, reducer - type.vertices.begin()));
+    if (reducer != type.vertices.end()) t.to_switch.push_back(nth(paths, static_cast<int>(reducer - type.vertices.begin())));
     if (fabric >= 0) t.to_fabric.push_back(nth(paths, fabric));
   }
   // Paths back are looked up for themselves: ties are broken by link numbers, which differ between directions.

@@ -123,7 +123,7 @@ void check_attached(NetworkScope& s, base::MapReader& map) {
     const std::vector<int>& switches = s.network.custom.switch_of_nic[node];
     const auto missing = std::ranges::find(switches, -1);
     if (missing == switches.end()) continue;
-    const int nic = nth(type.nics(), missing - switches.begin());
+    const int nic = nth(type.nics(), static_cast<int>(missing - switches.begin()));
     map.complain("attach", fmt::format("{} of node {} hangs on no switch", nth(type.vertices, nic).name, node),
                  "name every NIC of every node");
     return;
