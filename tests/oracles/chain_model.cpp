@@ -220,14 +220,14 @@ search::ChainAnswer ChainModel::answer(const std::vector<double>& values) const 
 }
 
 MilpChain cheapest_chain_by_milp(const search::LayerChain& chain, double to_beat, const std::optional<search::ChainAnswer>& start,
-                                 base::Seconds limit) {
+                                 const MilpLimits& given) {
   if (chain.stages() > chain.kinds.size()) return {.answer = {}, .bound = kImpossible, .is_proved = true};
   const bool has_start = start && start->seconds < to_beat;
   const double least = chain_at_least(chain), about = has_start ? start->seconds : to_beat < kImpossible ? to_beat : 2 * least;
   MilpChain best{.answer = has_start ? start : std::nullopt, .bound = least, .is_proved = false};
   if (least >= to_beat) return {.answer = {}, .bound = kImpossible, .is_proved = true};
   const ChainModel model(chain, about);
-  MilpLimits limits{.seconds = limit};
+  MilpLimits limits = given;
   if (to_beat < kImpossible) limits.cutoff = model.objective(to_beat);
   const MilpAnswer found = solve_by_cbc(model.model(), has_start ? model.values(*start) : std::vector<double>(), limits);
   if (found.status == MilpStatus::infeasible) return {.answer = {}, .bound = kImpossible, .is_proved = true};
@@ -243,7 +243,7 @@ MilpChain cheapest_chain_by_milp(const search::LayerChain& chain, double to_beat
     // The solver's solution needs a little more than there is: its like in a little less memory.
     search::LayerChain smaller = chain;
     smaller.memory *= 1 - kRoundedBytes;
-    const MilpChain fitting = cheapest_chain_by_milp(smaller, to_beat, best.answer, limit);
+    const MilpChain fitting = cheapest_chain_by_milp(smaller, to_beat, best.answer, given);
     best.answer = fitting.answer;
   }
   best.is_proved = found.status == MilpStatus::optimal && best.answer && best.answer->seconds <= best.bound * (1 + kSameSeconds);

@@ -67,9 +67,9 @@ struct MilpChain {
 };
 
 // The problem of search::cheapest_chain(), and long edges, by a solver that knows nothing of chains. `start`: an answer to begin with,
-// where one is known.
+// where one is known. `given`: its nodes; the cutoff follows from `to_beat`.
 [[nodiscard]] MilpChain cheapest_chain_by_milp(const search::LayerChain& chain, double to_beat,
-                                               const std::optional<search::ChainAnswer>& start, base::Seconds limit);
+                                               const std::optional<search::ChainAnswer>& start, const MilpLimits& given = {});
 
 // An answer to begin with: stages of equally many layers, all of which take the same strategy, whichever is best. nullopt: none fits.
 [[nodiscard]] std::optional<search::ChainAnswer> uniform_chain(const search::LayerChain& chain);

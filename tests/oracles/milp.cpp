@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
 #include <unistd.h>
 #include <coin/CbcEventHandler.hpp>
 #include <coin/CbcModel.hpp>
@@ -11,7 +10,6 @@
 #include <coin/OsiClpSolverInterface.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -24,7 +22,6 @@ namespace oracles {
 namespace {
 
 constexpr double kTolerance = 1e-6;  // of solvers: CBC's for whole numbers; a row's grows with its largest term
-constexpr double kOwnShare = 0.9;    // of the time, after which CBC should end by itself and send its bound
 
 // The child sends messages: a letter, a count, and as many numbers.
 enum class Message : char { solution = 's', bound = 'b', complete = 'c' };
@@ -126,17 +123,8 @@ void run_cbc(const MilpModel& model, const std::vector<double>& start, const Mil
   if (!named.empty()) cbc.setMIPStart(named);
   SolutionSender sender(send);
   cbc.passInEventHandler(&sender);
-  std::vector<std::string> words = {"cbc",
-                                    "-log",
-                                    "0",
-                                    "-timeMode",
-                                    "elapsed",
-                                    "-seconds",
-                                    fmt::format("{}", kOwnShare * limits.seconds.value()),
-                                    "-ratioGap",
-                                    "0",
-                                    "-allowableGap",
-                                    "1e-10"};
+  std::vector<std::string> words = {"cbc", "-log",          "0",    "-maxNodes", fmt::format("{}", limits.nodes), "-ratioGap",
+                                    "0",   "-allowableGap", "1e-10"};
   if (cutoff < std::numeric_limits<double>::infinity()) words.insert(words.end(), {"-cutoff", fmt::format("{}", cutoff)});
   words.insert(words.end(), {"-solve", "-quit"});
   std::vector<const char*> arguments;
@@ -183,20 +171,13 @@ class Findings {
   bool is_complete_ = false;
 };
 
-// Runs CBC until it ends or its time is up. Returns: whether it crashed.
+// Runs CBC until it ends. Returns: whether it crashed.
 bool crashes(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits, Findings& findings) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kMilliseconds = 20;  // of waiting for its next message
-  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds.value());
   const double cutoff = findings.best();
   base::ChildProcess child([&](const base::ChildProcess::Send& send) { run_cbc(model, start, limits, cutoff, send); });
-  bool has_ended = false;
-  while (!has_ended && Clock::now() < end) {
-    pollfd pipe{child.pipe(), POLLIN, 0};
-    has_ended = ::poll(&pipe, 1, kMilliseconds) > 0 && !child.receive();
-  }
+  while (child.receive()) {}
   findings.take(child.received());
-  return has_ended && !child.wait().is_clean();
+  return !child.wait().is_clean();
 }
 
 }  // namespace

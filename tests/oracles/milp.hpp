@@ -57,13 +57,13 @@ struct MilpAnswer {
 };
 
 struct MilpLimits {
-  base::Seconds seconds;                                    // by a clock on the wall; a tenth of it is left to CBC to end by itself
+  int nodes = std::numeric_limits<int>::max();              // of branch and cut: the same on every machine
   double cutoff = std::numeric_limits<double>::infinity();  // of the objective: only what is below counts
 };
 
 // `start`: a solution, or empty. What CBC finds is better than that, or that is the answer.
 // Cost: a fork and some ten milliseconds, then as CBC takes. The objective should be scaled to some hundreds: CBC calls solutions equal
 // that differ by 1e-5.
-[[nodiscard]] MilpAnswer solve_by_cbc(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits);
+[[nodiscard]] MilpAnswer solve_by_cbc(const MilpModel& model, const std::vector<double>& start, const MilpLimits& limits = {});
 
 }  // namespace oracles

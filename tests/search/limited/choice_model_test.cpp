@@ -28,7 +28,7 @@ TEST_CASE("CBC finds nothing cheaper within a limit, where choices are too many 
     const search::ConstrainedChoice found = search::cheapest_within(p, {}, no_hurry);
     RC_ASSERT(found.is_optimal);
     const oracles::ChoiceModel model(p, std::max(1.0, found.seconds));
-    const oracles::MilpAnswer milp = oracles::solve_by_cbc(model.model(), {}, {.seconds = base::Seconds(60)});
+    const oracles::MilpAnswer milp = oracles::solve_by_cbc(model.model(), {});
     RC_ASSERT((milp.status == oracles::MilpStatus::infeasible) == !found.fits);
     if (!found.fits) return;
     RC_ASSERT(milp.status == oracles::MilpStatus::optimal);
