@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "pcg/graph/parallelize.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "pcg/work/saved.hpp"
 #include "search/grid/balance.hpp"

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "search/solve/operators/dead_ends.hpp"
+
 namespace search {
 namespace {
 
