@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "pcg/graph/pcg.hpp"
+#include "pcg/plan/low_precision.hpp"
 #include "pcg/resizing/resize.hpp"
 #include "pcg/work/work.hpp"
 #include "search/grid/layout.hpp"

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "search/solve/operators/elimination.hpp"
+
 namespace search {
 namespace {
 
