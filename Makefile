@@ -3,6 +3,7 @@
 # make check  holds sources against .clang-format and .clang-tidy, and compiles each by itself
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
+# make mutants   changes the sources in over a hundred places, one at a time, and prints what no test notices; ONLY: some areas or mutants
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
@@ -30,7 +31,7 @@ DATA ?= ../shared/data/measured
 space := $(subst ,, )
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo fuzz package page rules sanitize test wheel
+.PHONY: accuracy build check clean demo fuzz mutants package page rules sanitize test wheel
 
 build:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
@@ -66,6 +67,11 @@ fuzz:
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
 	tests/fuzz/fuzz.sh build-fuzz $(SECONDS) $(TARGETS)
+
+# In build-mutants; without a change of the sources a second run builds nothing.
+mutants:
+	@cmake/require_packages.sh python3 $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
+	tools/mutants/mutants.py --jobs $(JOBS) $(if $(ONLY),--only $(ONLY))
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build
