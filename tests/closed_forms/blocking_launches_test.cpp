@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "sim/program/program.hpp"
+#include "tests/about.hpp"
 
 TEST_CASE("launches that block make every schedule longer, and none waits for ever") {
   // Two tensor ranks a node share a message out and gather it where it arrives, which no order among the receiver's own launches holds.
@@ -19,4 +21,21 @@ TEST_CASE("launches that block make every schedule longer, and none waits for ev
     config.framework->blocking_launches = true;
     CHECK(seconds() > ahead);
   }
+}
+
+TEST_CASE("a collective waits for the latest of its hosts, a message for none") {
+  // Of hosts that are late by exponential times of mean 6 us the latest of n is late by 6 us (1 + 1/2 + ... + 1/n) on average, of which
+  // each has 6 us itself.
+  sim::Program program;
+  program.collective_launch = {base::Seconds(10e-6)};
+  program.launch_jitter = base::Seconds(6e-6);
+  const auto launched = [&](sim::CollectiveKind kind, std::size_t hosts) {
+    sim::Transfer transfer{kind, base::Bytes(1), {}};
+    for (std::size_t d = 0; d < hosts; ++d) transfer.group.emplace_back(d);
+    return program.launch_s(transfer, 0);
+  };
+  CHECK(launched(sim::CollectiveKind::all_reduce, 1) == test::about(10e-6));
+  CHECK(launched(sim::CollectiveKind::all_reduce, 2) == test::about(13e-6));
+  CHECK(launched(sim::CollectiveKind::all_gather, 4) == test::about(16.5e-6));
+  CHECK(launched(sim::CollectiveKind::send, 2) == test::about(10e-6));
 }

@@ -402,3 +402,53 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
   plan.training.fp32_gradients = true;
   CHECK(seconds(fused) - seconds(apart) == test::about((8 - 2) * weights / bandwidth));
 }
+
+TEST_CASE("hosts wait for the counts of tokens at each dispatch, which a pass that is computed again knows") {
+  const topology::Cluster cluster = test::dgx_a100(1, 2);
+  profiles::FrameworkProfile waiting;
+  waiting.host_waits_for_tokens = true;
+  for (const auto recompute : {pcg::Recompute::none, pcg::Recompute::full}) {
+    pcg::Plan plan = behaviour_plan({.experts = 4, .grid = {.data = 2, .expert = 2}}, cluster);
+    plan.recompute = recompute;
+    const sim::Program program = sim::lower(plan, sim::dataflow_of(plan), cluster, waiting);
+    int drains = 0;
+    for (const sim::Block& block : program.blocks)
+      for (const sim::Item& item : block.items)
+        if (const auto* kernels = std::get_if<sim::Compute>(&item.work)) drains += kernels->host_drains ? 1 : 0;
+    CHECK(drains == 1);
+  }
+}
+
+TEST_CASE("with loss scaling, which fp16 needs, the host reads whether a gradient overflowed before it launches the update") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  for (const auto precision : {pcg::Precision::fp16, pcg::Precision::bf16, pcg::Precision::fp32}) {
+    pcg::Plan plan = behaviour_plan({}, cluster);
+    plan.training.precision = precision;
+    const sim::Program program = sim::lower(plan, sim::dataflow_of(plan), cluster, {});
+    int updates = 0, waits = 0;
+    for (const sim::Item& item : program.block(program.update).items)
+      if (const auto* kernels = std::get_if<sim::Compute>(&item.work)) ++updates, waits += kernels->host_waits ? 1 : 0;
+    CHECK(updates == 1);
+    CHECK(waits == (precision == pcg::Precision::fp16 ? 1 : 0));
+  }
+}
+
+TEST_CASE("the first micro-batch leaves its gradients in the buffer, and each one behind it adds to them") {
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  for (const int micro_batches : {1, 2, 3}) {
+    pcg::Plan plan = behaviour_plan({}, cluster);
+    plan.micro_batches = micro_batches;
+    plan.training.global_batch = 2 * micro_batches;
+    const sim::Program program = sim::lower(plan, sim::dataflow_of(plan), cluster, {});
+    // Blocks of positions: first and last, or first, middle and last.
+    int adding = 0;
+    for (int m = 0; m < micro_batches; ++m) {
+      const sim::Block& block = program.block(program.backward[sim::position_of(m, micro_batches)].front());
+      adding += std::ranges::any_of(block.items, [](const sim::Item& item) {
+        const auto* kernels = std::get_if<sim::Compute>(&item.work);
+        return kernels != nullptr && std::ranges::any_of(kernels->parts, [](const sim::Part& p) { return p.what == "gradient buffer"; });
+      });
+    }
+    CHECK(adding == micro_batches - 1);
+  }
+}

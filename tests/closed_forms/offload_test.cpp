@@ -102,3 +102,19 @@ TEST_CASE("offloaded optimizer states are updated by the host: 12 bytes a parame
   CHECK(slower - slow >= gradients * (1 / 5e6 - 1 / 10e6));
   CHECK(slower - slow <= (gradients + whole.weights.value()) * (1 / 5e6 - 1 / 10e6));
 }
+
+TEST_CASE("hosts of devices that share out the optimizer's states update their shares") {
+  // Two replicas on one CPU, which updates all parameters for each of them, or half of them.
+  const std::string text = "{preset: dgx-a100-80gb, node.gpus.count: 2, links.pcie.bandwidth: 100 TB/s}";
+  const auto quick = topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster");
+  const double parameters = memory_with(2, {}).weights.value() / 2;  // of 2 bytes
+  for (const int zero : {0, 1}) {
+    search::GridConfig c = offloading(false, true);
+    c.data = 2, c.zero = zero;
+    search::GridConfig on_device = c;
+    on_device.memory.offload = {};
+    const double updating = seconds_with(c, quick) - seconds_with(on_device, quick), shares = zero == 0 ? 1 : 2;
+    CHECK(updating < 2 * parameters / shares * sim::kHostUpdate.value());
+    CHECK(updating > 0.9 * 2 * parameters / shares * sim::kHostUpdate.value());
+  }
+}

@@ -283,3 +283,16 @@ TEST_CASE("a forward pass beside a backward pass holds a layer more, and no logi
   CHECK(layer(1024) > 0);
   CHECK(layer(65536) == layer(1024));
 }
+
+TEST_CASE("a stage that has the loss alone holds what it keeps beside another pass, too") {
+  // The head, with the loss, is the second stage; the first has the embedding and two layers, of which one counts.
+  const topology::Cluster cluster = test::dgx_a100(1, 1);
+  pcg::Plan plan = test::megatron(test::kShape, {}, cluster);
+  const int head = static_cast<int>(plan.pcg.blocks().size()) - 1;
+  plan.stages = 2;
+  for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) plan.stage[n] = plan.pcg.nodes()[n].block == head ? 1 : 0;
+  const sim::DeviceMemory m = sim::device_memory(plan, sim::dataflow_of(plan), cluster, {}).at(0);
+  CHECK(m.saved[1].value() > 0);
+  CHECK(m.layer[1] == m.saved[1]);
+  CHECK(m.layer[0] < m.saved[0]);
+}

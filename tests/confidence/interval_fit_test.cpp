@@ -119,3 +119,13 @@ TEST_CASE("whatever the residuals are, spreads are finite and hold the forecast"
     RC_ASSERT(m.tail > 0 && m.tail <= 0.05 + 1e-12);
   }));
 }
+
+TEST_CASE("of an odd number of points halves fit one more than they test: a point alone is not tested") {
+  std::vector<Residual> rs;
+  add(rs, "megatron", 6, 0.05, 11);
+  rs.push_back(residual("megatron", "alone", 0.01));
+  const UnseenCoverage unseen = unseen_coverage(rs, 7);
+  REQUIRE(unseen.half);
+  CHECK(unseen.half->coverage_by_source.size() == 6);
+  CHECK_FALSE(unseen.half->coverage_by_source.contains("alone"));
+}

@@ -46,3 +46,9 @@ TEST_CASE("perfect forecasts have no error, and tau does not depend on scale") {
     RC_ASSERT(kendall_tau(pairs) == e.tau);
   }));
 }
+
+TEST_CASE("measured values count as apart where one is more than so much larger") {
+  const std::vector<Pair> pairs{{1, 1}, {2, 2}};  // twice: by 100 %
+  CHECK(order_of(pairs, 1).same == 0);
+  CHECK(order_of(pairs, 0.99).same == 1);
+}

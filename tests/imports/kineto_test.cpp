@@ -1,6 +1,8 @@
 // Kineto traces: links from kernels to operations, sizes of collectives, time stamps, damaged events.
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
 #include "made_files.hpp"
 #include "profiles/imports/formats/kineto_events.hpp"
 #include "tests/about.hpp"
@@ -139,4 +141,34 @@ TEST_CASE("time stamps are exact to the nanosecond") {
   CHECK(*nanoseconds_of("1.5e3") == 1500000);
   for (const char* wrong : {"", "x", "1x", "1.2.3", "nan", "inf", "1e300", "99999999999999999"})
     CHECK_MESSAGE(!nanoseconds_of(wrong), wrong);
+}
+
+TEST_CASE("of two operations that start together the shorter one, which is inside, has the kernels") {
+  const auto operation = [](const char* name, int us) {
+    return fmt::format(R"({{"ph": "X", "cat": "cpu_op", "name": "{}", "ts": 0, "dur": {}, "pid": 1, "tid": 1}})", name, us);
+  };
+  const std::string rest =
+      R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": {"correlation": 5}},
+         {"ph": "X", "cat": "kernel", "name": "k", "ts": 20, "dur": 2, "pid": 0, "tid": 7, "args": {"correlation": 5}})";
+  const std::string around = operation("aten::linear", 9), inside = operation("aten::mm", 4);
+  for (const std::string& both : {around + ", " + inside, inside + ", " + around}) {
+    const ImportedTrace t = made::import_text(with_events(both + ", " + rest));
+    REQUIRE(t.kernels.size() == 1);
+    REQUIRE(t.kernels[0].operation != kNoOperation);
+    CHECK(t.operations[t.kernels[0].operation].name == "aten::mm");
+  }
+}
+
+TEST_CASE("without a recorded launch the external id says which operation it was, unless it is the correlation again") {
+  const auto named = [](int external, int correlation) {
+    const ImportedTrace t = made::import_text(with_events(fmt::format(
+        R"({{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 0, "dur": 9, "pid": 1, "tid": 1, "args": {{"External id": 5}}}},
+           {{"ph": "X", "cat": "kernel", "name": "k", "ts": 20, "dur": 2, "pid": 0, "tid": 7,
+             "args": {{"External id": {}, "correlation": {}}}}})",
+        external, correlation)));
+    return t.kernels.at(0).operation != kNoOperation;
+  };
+  CHECK(named(5, 4));
+  CHECK_FALSE(named(6, 4));
+  CHECK_FALSE(named(5, 5));
 }

@@ -79,3 +79,15 @@ TEST_CASE("totals by kind, stream and collective") {
   CHECK(s.collectives[0].busbw.value() == test::about(3.5e8));
   CHECK(s.collectives[1].busbw.value() == 0);  // the group is not known
 }
+
+TEST_CASE("copies to the host and from it are no measurements of the device's memory, those within it are") {
+  for (const auto& [direction, rows] : {std::pair("HtoD", 0U), std::pair("DtoH", 0U), std::pair("DtoD", 1U)}) {
+    const std::string text = R"x({"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}], "traceEvents": [
+      {"ph": "X", "cat": "cpu_op", "name": "aten::copy_", "ts": 0, "dur": 50, "pid": 1, "tid": 1,
+       "args": {"Input Dims": [[64], [64]], "Input type": ["float", "float"]}},
+      {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": {"correlation": 1}},
+      {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy )x" +
+                             std::string(direction) + R"x( (x)", "ts": 9, "dur": 3, "pid": 0, "tid": 7, "args": {"correlation": 1}}]})x";
+    CHECK(to_measurements(made::import_text(text), {}).kernels.size() == rows);
+  }
+}

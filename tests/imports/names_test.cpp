@@ -109,3 +109,9 @@ TEST_CASE("shapes that do not fit give no work") {
   CHECK(!operation_work("aten::nonzero", {{{4, 5}}, {"float"}}));
   CHECK(!operation_work("aten::add", {{}, {}}));
 }
+
+TEST_CASE("a norm reads and writes each number once forward, and reads two and writes one backward") {
+  const imports::InputShapes half{{{8, 64}, {8, 64}}, {"c10::Half", "c10::Half"}};
+  CHECK(operation_work("aten::native_layer_norm", half)->bytes.value() == 2 * 2 * 512);
+  CHECK(operation_work("aten::native_layer_norm_backward", half)->bytes.value() == 3 * 2 * 512);
+}

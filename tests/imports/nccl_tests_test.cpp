@@ -113,3 +113,18 @@ TEST_CASE("the JSON form says the same") {
         std::string::npos);
   CHECK(made::refusal(kJson.substr(0, 500)).find("is cut short") != std::string::npos);
 }
+
+TEST_CASE("what is printed counts to half of its last digit, and the program's rounding to a thousandth") {
+  // 20.97 +- 0.005 GB/s times 1.5 is at most 31.4625, a thousandth more 31.494: 31.49 is within, 31.55 is not.
+  CHECK(made::import_text(replaced(made::nccl_tests(), "20.97   31.46", "20.97   31.49")).collectives.size() == 4);
+  CHECK(made::refusal(replaced(made::nccl_tests(), "20.97   31.46", "20.97   31.55")).find("contradicts algbw") != std::string::npos);
+}
+
+TEST_CASE("where several numbers of ranks fit the columns none is taken") {
+  // 1.00 / 1.00 is (n - 1) / n of any n that is large enough.
+  const ImportedTrace t = made::import_text(
+      "# Collective test starting: all_gather_perf\n#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw "
+      "#wrong\n 1048576 65536 float none -1 1048.58 1.00 1.00 0 1048.58 1.00 1.00 0\n");
+  CHECK(t.collectives.at(0).group_size == 0);
+  CHECK(t.notes.at(1).find("the size of the group is unknown") != std::string::npos);
+}

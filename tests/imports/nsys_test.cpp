@@ -66,3 +66,19 @@ TEST_CASE("nothing of a file's own making runs: a view under a table's name is n
   CHECK(made::refusal(database({"CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end"}))
             .find("none that Nsight Systems exported") != std::string::npos);
 }
+
+TEST_CASE("where only short names are there, a kernel has its short name") {
+  const ImportedTrace t = made::import_text(
+      database({kKernels, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 77)",
+                "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)", "INSERT INTO StringIds VALUES (77, 'sgemm')"}));
+  REQUIRE(t.kernels.size() == 1);
+  CHECK(t.names[t.kernels[0].name] == "sgemm");
+}
+
+TEST_CASE("starts count from the earliest event, whichever is read first") {
+  const ImportedTrace t =
+      made::import_text(database({kKernels, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5000, 6000, 0, 1, 1), (2000, 3000, 0, 1, 1)"}));
+  REQUIRE(t.kernels.size() == 2);
+  CHECK(t.kernels[0].start->value() == 0);
+  CHECK(t.kernels[1].start->value() == test::about(3e-6));
+}

@@ -9,6 +9,7 @@
 #include "scenario_text.hpp"
 #include "scenarios/answer/run.hpp"
 #include "tests/about.hpp"
+#include "topology/load.hpp"
 
 namespace {
 
@@ -173,4 +174,29 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
   // mlp-mnist has 784 x 512 + 512 x 10 weights (406,528).
   CHECK(w.log2_parameters == test::about(std::log2(406528)));
   for (const double share : w.shares) CHECK((share >= 0 && share <= 1));
+}
+
+TEST_CASE("features of a workload: shares of the iteration, the fabric that it spans, and whether replicas share out gradients") {
+  const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
+  pcg::Plan plan = *run_scenario(s, {}).runs[0].made;
+  sim::SimulationResult result;
+  result.iteration_time = base::Seconds(10);
+  result.breakdown.compute = base::Seconds(4);
+  result.breakdown.idle = base::Seconds(3);
+  result.compute_by_basis[profiles::Basis::defaults] = base::Seconds(2);
+  result.compute_by_basis[profiles::Basis::fitted] = base::Seconds(6);
+  const topology::Cluster& one = *s.base().cluster;
+  // Waits for the host 3 of 10 s; a quarter of the kernels' 4 s of 10 s has default efficiencies.
+  CHECK(workload_of(plan, one, result).shares[0] == test::about(0.3));
+  CHECK(workload_of(plan, one, result).shares[1] == test::about(0.1));
+  for (const int zero : {0, 1, 2, 3}) {
+    plan.zero = zero;
+    CHECK(workload_of(plan, one, result).kind.replicas == (zero < 2 ? "whole" : "sharded"));
+  }
+  const auto section = base::parse_yaml("{preset: dgx-a100-80gb, nodes: 2}", "test");
+  const topology::Cluster two = topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");
+  for (const auto& [gpus, fabric] : {std::pair(1, "one GPU"), std::pair(8, "one node"), std::pair(9, "several nodes")}) {
+    plan.gpus = gpus;
+    CHECK(workload_of(plan, two, result).kind.fabric == fabric);
+  }
 }

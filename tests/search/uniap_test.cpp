@@ -223,3 +223,10 @@ TEST_CASE("a layer that is recomputed keeps its input, and takes its forward pas
   // Four layers keep their inputs of 8 x 16 x 64 numbers; one embedding and one head keep what they kept.
   CHECK(recomputed.second < kept.second);
 }
+
+TEST_CASE("a summary says of no layer without weight that it is recomputed") {
+  // The embedding and the head are none of the layers that a framework computes again.
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const pcg::Plan plan = search::layered_plan(q.problem(), {.stages = 1}, 2, {{0}, std::vector<std::uint32_t>(6, 7), 0});
+  CHECK(plan.summary == "2 micro-batches; 4 layers data 4, recomputed, 2 layers data 4");
+}

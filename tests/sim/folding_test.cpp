@@ -102,6 +102,25 @@ TEST_CASE("a ring does not spread what one of its members has of its own") {
        4);
 }
 
+TEST_CASE("nodes that differ in one thing are kept apart: hosts, clocks, wires; and leaves share what is above them") {
+  // Four nodes of a GPU each on two leaves, the last two with these keys. Kernels are so short that hosts count.
+  const auto cluster = [](const std::string& gpu, const std::string& faults, int oversubscription) {
+    const auto nodes = [](const std::string& keys) {
+      return "{count: 2, gpus: {type: v100-sxm2-16gb, count: 1" + keys +
+             "}, components: [nic0], wires: [{between: [gpu0, nic0], link: wire}]}";
+    };
+    return preset(
+        "{name: leaves, links: {wire: {bandwidth: 20 GB/s, latency: 1 us}, net: {bandwidth: 2 GB/s, latency: 3 us}}, node_types: [" +
+        nodes("") + ", " + nodes(gpu) + "], network: {type: fat-tree, link: net, nodes_per_leaf: 2, oversubscription: " +
+        std::to_string(oversubscription) + "}, faults: [" + faults + "]}");
+  };
+  const pcg::Plan plan = test::plan_of(test::mlp(4, 256, 64), data(4), 4);
+  same(plan, cluster(", host_speed: 0.5", "", 1), 4);
+  same(plan, cluster(", compute_speed: 0.5", "", 1), 4);
+  same(plan, cluster("", "{node: 2, nic: nic0, left: 0.5}, {node: 3, nic: nic0, left: 0.5}", 1), 4);
+  same(plan, cluster("", "", 8), 4);
+}
+
 TEST_CASE("a link that is never fuller than another does not count") {
   // Links 0 and 1 carry the same; 2 carries one route of theirs, with less weight; 3 as much of one route as 4, and is half as wide.
   std::vector<std::vector<sim::WeightedLink>> routes{{{0, 2}, {1, 2}, {2, 1}}, {{0, 1}, {1, 1}, {3, 1}, {4, 1}}};
@@ -109,6 +128,71 @@ TEST_CASE("a link that is never fuller than another does not count") {
   sim::drop_dominated_links(routes, std::vector{one, one, one, half, one});
   // Link 3 is fuller than 0 for the second route alone: both stay.
   CHECK(routes == std::vector<std::vector<sim::WeightedLink>>{{{0, 2}}, {{0, 1}, {3, 1}}});
+}
+
+TEST_CASE("a folded flow weighs on a link as many times as flows cross it") {
+  // All-to-all of two nodes of two GPUs with a NIC each: three flows leave each GPU, and each NIC carries those of two GPUs to two others.
+  const topology::Cluster cluster = test::star(2, 2);
+  sim::Program program;
+  program.movements = {sim::Movement{{{sim::Transfer{
+      sim::CollectiveKind::all_to_all, base::Bytes(4e6), {base::DeviceId(0), base::DeviceId(1), base::DeviceId(2), base::DeviceId(3)}}}}}};
+  const sim::Folded folded = sim::fold(program, sim::traffic_of(program, cluster, {}), cluster);
+  REQUIRE(folded.routes.size() == 1);
+  REQUIRE(folded.routes[0].size() == 1);  // links of GPUs are never fuller than the NIC's
+  CHECK(folded.routes[0][0].weight == 4);
+}
+
+TEST_CASE("folded flows keep their links busy for as long as the library does") {
+  const topology::Cluster cluster = preset("{preset: dgx-a100-80gb, node.gpus.count: 2}");
+  sim::Program program;
+  program.movements = {
+      sim::Movement{{{sim::Transfer{sim::CollectiveKind::all_reduce, base::Bytes(1e9), {base::DeviceId(0), base::DeviceId(1)}}}}}};
+  const sim::Traffic traffic = sim::traffic_of(program, cluster, {});
+  REQUIRE(traffic.strands.size() == 1);
+  REQUIRE(traffic.strands[0].wire_factor > 1.01);
+  const sim::Folded folded = sim::fold(program, traffic, cluster);
+  REQUIRE(folded.transfers.at(0).phases.at(0).flows.size() == 1);
+  CHECK(folded.transfers[0].phases[0].flows[0].bytes.value() ==
+        test::about(traffic.strands[0].bytes.value() * traffic.strands[0].wire_factor));
+}
+
+TEST_CASE("a device in two collectives of a round runs one before the other, so that its neighbours differ") {
+  const topology::Cluster cluster = test::star(1, 3);
+  const auto sum = [](std::size_t a, std::size_t b) {
+    return sim::Transfer{sim::CollectiveKind::all_reduce, base::Bytes(1e6), {base::DeviceId(a), base::DeviceId(b)}};
+  };
+  const auto kinds = [&](const sim::Round& first, const sim::Round& second) {
+    sim::Program program;
+    program.movements = {sim::Movement{{first}}, sim::Movement{{second}}};
+    return sim::fold(program, sim::traffic_of(program, cluster, {}), cluster).sizes.size();
+  };
+  CHECK(kinds({sum(0, 1), sum(1, 2)}, {sum(0, 1)}) == 3);
+  CHECK(kinds({sum(0, 1)}, {sum(1, 2)}) == 3);  // of different rounds: at different times
+  CHECK(kinds({sum(0, 1)}, {sum(0, 1)}) == 1);
+}
+
+TEST_CASE("a link between switches never fills where less can come over it than it carries") {
+  // Two NICs send over the uplink of their leaf, which carries both, or two thirds of them.
+  for (const auto& [oversubscription, is_slack] : {std::pair("1", true), std::pair("1.5", false)}) {
+    const topology::Cluster cluster = preset(
+        std::string("{name: leaves, nodes: 4, links: {net: {bandwidth: 2 GB/s, latency: 3 us}}, node: {gpus: {type: v100-sxm2-16gb, count: "
+                    "1}, components: [nic0], wires: [{between: [gpu0, nic0], link: net}]}, network: {type: fat-tree, link: net, "
+                    "nodes_per_leaf: 2, oversubscription: ") +
+        oversubscription + "}}");
+    const auto send = [](std::size_t from, std::size_t to) {
+      return sim::Transfer{sim::CollectiveKind::send, base::Bytes(1e6), {base::DeviceId(from), base::DeviceId(to)}};
+    };
+    sim::Program program;
+    program.movements = {sim::Movement{{{send(0, 2), send(1, 3)}}}};
+    const sim::Traffic traffic = sim::traffic_of(program, cluster, {});
+    int uplinks = 0;
+    for (std::size_t l = 0; l < traffic.links.size(); ++l) {
+      if (cluster.link(traffic.links[l]).name != "leaf0->core") continue;
+      ++uplinks;
+      CHECK(traffic.slack[l] == is_slack);
+    }
+    CHECK(uplinks == 1);
+  }
 }
 
 TEST_CASE("folding is exact for any data-parallel plan") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "plan_builder.hpp"
 #include "profiles/device_profile.hpp"
@@ -211,4 +212,28 @@ TEST_CASE("Megatron's buckets: 40 million parameters of the first stage, or a mi
   CHECK(buckets(1e6) == 2);
   CHECK(buckets(30e6) == 2);   // 60 million: four layers, and one
   CHECK(buckets(100e6) == 1);  // 200 million: all
+}
+
+TEST_CASE("a weight gradient runs beside the collective of the input gradient, or waits for it, as the framework has it") {
+  for (const bool beside : {true, false}) {
+    sim::SimulationConfig config = traced(profiles::framework_profile(pcg::Framework::generic));
+    config.framework->overlap_input_gradient = beside;
+    const auto r = sim::simulate_plan(half_layer(8192, 2, false), test::star(1, 2, "10 GB/s", "0 us"), config);
+    const OverlapTimes product = whole(r, "up weight gradient"), sum = whole(r, "reduce_scatter gradient of norm");
+    CHECK((product.start < sum.end) == beside);
+    CHECK((product.start >= sum.end) == !beside);
+  }
+}
+
+TEST_CASE("Megatron's buckets: stages behind the first have one each") {
+  // Two layers a stage on two replicas each; buckets of one parameter, so that the first stage has one for each weight.
+  pcg::Plan plan = test::two_stages_of(test::mlp(4, 64, 8), 2, 3, 2);
+  plan.overlap.gradients = true;
+  sim::SimulationConfig config = traced(profiles::framework_profile(pcg::Framework::megatron));
+  config.framework->overlapped_bucket = {.parameters = 1, .per_replica = 0};
+  const auto r = sim::simulate_plan(plan, test::star(1, 4), config);
+  std::set<std::string> buckets;
+  for (const sim::Span& s : r.spans)
+    if (s.name.starts_with("all_reduce gradients of ")) buckets.insert(s.name.substr(24, 6));
+  CHECK(buckets == std::set<std::string>{"layer0", "layer1", "layer3"});  // each named after its first, in backward order
 }

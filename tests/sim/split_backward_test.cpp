@@ -44,6 +44,17 @@ TEST_CASE("a split backward pass keeps what the gradients of weights are made of
   }
 }
 
+TEST_CASE("ZB-H1 holds what micro-batches on their way keep, and what is kept for gradients of weights that are left") {
+  // Rank r of 4 has 4 - r micro-batches between their two passes, of 2 tensors each, and r whose gradients of weights come later, of 4.
+  const pcg::Plan plan = test::pipeline_of(test::mlp(8, 256, 64), 4, 1, 8, pcg::ScheduleKind::zero_bubble);
+  const double tensor = 64 * 256 * 4;
+  const std::vector<sim::MemoryUse> uses = sim::memory_by_device(plan, test::star(1, 4), {});
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto rank = static_cast<double>(r);
+    CHECK(uses.at(r).activations.value() == test::about(((4 - rank) * 2 + rank * 4) * tensor));
+  }
+}
+
 TEST_CASE("gradients of split passes are synchronised when the last of them are made") {
   // Two replicas of a stage each: the same bytes travel, whole or split, with each ZeRO stage.
   using enum pcg::ScheduleKind;

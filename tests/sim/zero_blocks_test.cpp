@@ -299,3 +299,33 @@ TEST_CASE("any layers, any of them sharded: states and bytes are the sums of bot
                       bytes_of_kind(of_all, kind) + bytes_of_kind(of_none, kind)));
   }));
 }
+
+TEST_CASE("from stage 1 on a device updates its share of the parameters alone") {
+  // Updates of 17 million parameters wait for memory, so that a quarter of them takes a quarter of the time.
+  const pcg::Plan plan = layers_of_widths({4096, 4096, 4096, 4096, 4096}, 1);
+  const auto seconds = [&](int zero) {
+    return spans_called(in_rings(with_zero(plan, zero)), "layer3.weight update").at(0).duration.value();
+  };
+  for (const int zero : {1, 2, 3}) CHECK(seconds(zero) == test::about(seconds(0) / kZeroDevices, 0.01));
+}
+
+TEST_CASE("a host takes its time for each unit once a pass, however many products it has") {
+  pcg::GraphBuilder b("two products a block");
+  b.begin_weightless_block("input");
+  pcg::GraphTensorRef x = b.input("x", pcg::real({64, 512}));
+  const pcg::GraphTensorRef y = b.input("y", pcg::real({64, 512}));
+  for (const std::string layer : {"first", "second"}) {
+    b.begin_block(layer);
+    x = b.add(layer + ".two", pcg::Linear{.out = 512}, {b.add(layer + ".one", pcg::Linear{.out = 512}, {x})});
+  }
+  b.begin_weightless_block("loss");
+  b.add("loss", pcg::SquaredError{}, {x, y});
+  const pcg::Plan plan = with_zero(test::plan_of(std::move(b).build(), {{"*", {{"b", kZeroDevices}}}}, kZeroDevices), 3);
+  const auto seconds = [&](double unit) {
+    sim::SimulationConfig config;
+    config.framework = profiles::framework_profile(pcg::Framework::generic);
+    config.framework->host.unit = base::Seconds(unit);
+    return sim::simulate_plan(plan, four_gpus(), config).iteration_time.value();
+  };
+  CHECK(seconds(2) - seconds(1) == test::about(2 * 2));  // two units, two passes
+}

@@ -110,3 +110,16 @@ TEST_CASE("faults that say nothing, too much or of something that is not there")
   CHECK(errors_of(dgx(1, "{between: [rail0, spine]}")).find("there is no network whose link could fail") != std::string::npos);
   CHECK(error("{between: [rail0, rail1]}").find("no link of the network joins rail0 and rail1") != std::string::npos);
 }
+
+TEST_CASE("GPUs without their own NICs do not all take the same one") {
+  // In a DGX H100 the CPU of GPUs 0 to 3 reaches NICs 0 to 3 equally well. Two are left: GPU 2 takes number 2 % 2 of them, GPU 3 3 % 2.
+  const auto c = cluster_of(dgx(2, "{node: 1, nic: nic2}, {node: 1, nic: nic3}"));
+  CHECK(std::ranges::equal(c.nics_of(gpu(10)), std::array{0}));
+  CHECK(std::ranges::equal(c.nics_of(gpu(11)), std::array{1}));
+}
+
+TEST_CASE("of a link with two faults what both leave is left") {
+  const auto c = cluster_of(nodes_on("{type: torus, link: ib, dimensions: [4]}",
+                                     "{between: [place0, place1], left: 0.5}, {between: [place1, place0], left: 0.25}"));
+  CHECK(c.route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(0.125 * 10e9));
+}

@@ -106,3 +106,24 @@ TEST_CASE("a problem in the XML is shown where it stands") {
       "f:16:6: link_speed=\"16 GB/s\" is no PCIe speed\n   16 |     <pci busid=\"0003:01:00.0\" class=\"0x020700\" link_speed=\"16 GB/s\" "
       "link_width=\"8\">\n      |      ^~~ e.g. \"16 GT/s\"; empty where it is not known\n");
 }
+
+TEST_CASE("widths that a kernel does not know are as if they were not there") {
+  for (const char* const unknown : {"0", "63", "255"})
+    CHECK(import_errors(with(kPower9, "link_speed=\"16 GT/s\" link_width=\"8\"",
+                             fmt::format("link_speed=\"16 GT/s\" link_width=\"{}\"", unknown))) == "none");
+  CHECK(import_errors(with(kPower9, "link_width=\"8\"", "link_width=\"64\"")).find("is no number of lanes") != std::string::npos);
+}
+
+TEST_CASE("of kinds with equally many ports the faster one is the network; sockets of AMD exchange 16 GB/s") {
+  const auto machine = [](const char* first, const char* second) {
+    return fmt::format(
+        "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\"><pci busid=\"a\" class=\"0x030000\" "
+        "link_speed=\"\" link_width=\"\"><gpu dev=\"0\" rank=\"0\"/></pci><nic><net name=\"x\" dev=\"0\" speed=\"{}\"/></nic></cpu><cpu "
+        "numaid=\"1\" arch=\"x86_64\" vendor=\"AuthenticAMD\"><nic><net name=\"y\" dev=\"1\" speed=\"{}\"/></nic></cpu></system>",
+        first, second);
+  };
+  for (const auto& t : {import(machine("25000", "100000")), import(machine("100000", "25000"))}) {
+    CHECK(load(t, "2").route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(12.5e9));
+    CHECK(notes_have(t, "joined two by two by a bus of 16 GB/s"));
+  }
+}

@@ -102,3 +102,9 @@ TEST_CASE("a chain of thousands of switches is followed, not recursed into") {
   for (int i = 1; i < 20000; ++i) text += fmt::format("SwitchName=s{} Switches=s{}\n", i, i - 1);
   CHECK(import(text).nodes == 1);
 }
+
+TEST_CASE("zeros at the front of numbers belong to the names") {
+  const auto t = import("SwitchName=s08 Nodes=n[08-09]\nSwitchName=s09 Nodes=n[8-9]\nSwitchName=t Switches=s[08-09]\n");
+  CHECK(t.nodes == 4);
+  CHECK(network_of(t) == "  network: {type: fat-tree, link: infiniband, oversubscription: 1, nodes_per_leaf: 2}");
+}

@@ -113,6 +113,22 @@ TEST_CASE("custom: shortest ways, spread over equal ones by destination") {
   CHECK(latency_us(c, 0, 3) == test::about(2 + 2 + 9));  // each link its own
 }
 
+TEST_CASE("custom: cables count both ways, and a choice is not the choice before it once more") {
+  // From a to b either over s or over t, and from there on either over u or over v: nodes 0 to 3 have one way each, in the order of two
+  // binary digits, the first choice the lowest.
+  const auto c = cluster_of(
+      nodes_of(5,
+               "{type: custom, link: ib, switches: [a, s, t, m, u, v, b], attach: [{nodes: 4, to: a}, {nodes: 0-3, to: b}], "
+               "links: [{between: [a, s], count: 3}, {between: [a, t]}, {between: [s, m]}, {between: [t, m]}, {between: [m, u]}, "
+               "{between: [m, v]}, {between: [u, b]}, {between: [v, b]}]}"));
+  CHECK(way(c, 4, 0) == "a->s, s->m, m->u, u->b");
+  CHECK(way(c, 4, 1) == "a->t, t->m, m->u, u->b");
+  CHECK(way(c, 4, 2) == "a->s, s->m, m->v, v->b");
+  CHECK(way(c, 4, 3) == "a->t, t->m, m->v, v->b");
+  CHECK(width_of(c, "a->s") == 30e9);
+  CHECK(width_of(c, "s->a") == 30e9);
+}
+
 TEST_CASE("custom: what cannot be is refused") {
   const auto with = [](const std::string& rest) {
     return errors_of(nodes_of(2, "{type: custom, link: ib, switches: [a, b], " + rest + "}"));

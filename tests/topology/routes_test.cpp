@@ -150,3 +150,11 @@ TEST_CASE("a DGX H100's switch reduces in the network, a DGX A100's does not") {
   CHECK(text_of(h, paths->down) == "node1:switch0->gpu1 at 450 GB/s in 300 ns");
   CHECK_FALSE(cluster_of("{preset: dgx-a100-80gb}").in_network_switch(gpu(0)));
 }
+
+TEST_CASE("of NICs that are equally near a GPU uses the one with the wider path") {
+  const auto c = cluster_of(
+      "{nodes: 2, links: {thin: {bandwidth: 8 GB/s, latency: 1 us}, wide: {bandwidth: 16 GB/s, latency: 1 us}, ib: {bandwidth: 10 GB/s, "
+      "latency: 2 us}}, node: {gpus: {type: t, count: 1}, components: [switch0, nic0, nic1], wires: [{between: [gpu0, switch0], link: "
+      "wide}, {between: [switch0, nic0], link: thin}, {between: [switch0, nic1], link: wide}]}, network: {type: switch, link: ib}}");
+  CHECK(std::ranges::equal(c.nics_of(gpu(0)), std::array{1}));
+}

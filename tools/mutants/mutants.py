@@ -3,11 +3,12 @@
 
     tools/mutants/mutants.py [--only AREA|ID ...] [--jobs N] [--limit SECONDS] [--build FOLDER]
     tools/mutants/mutants.py --check
+    tools/mutants/mutants.py --follow
 
 Copies the tree to FOLDER (build-mutants) with every mutant behind a switch, builds the suites that it needs once, and runs them for each
 mutant, which an environment variable chooses, until a test fails. Prints the survivors, the share killed of each area, and a closing line.
 Exit code 1: fewer than 95 % are killed, or a known one survives; 2: a mutant does not apply, or a suite fails without any. A mutant whose
-suites take longer than the limit is not counted as killed. --check looks only whether each mutant applies (places.py says what a mutant is).
+suites take longer than the limit is not counted as killed. --check looks only whether each mutant applies (places.py says what a mutant is); --follow names the files to which their texts have moved.
 """
 import argparse
 import collections
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import time
 
-from places import DoesNotApply, load, with_mutants
+from places import AREAS, DoesNotApply, load, pattern_of, with_mutants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEAST_KILLED = 0.95
@@ -35,6 +36,33 @@ def chosen(mutants, only):
     return [m for m in mutants if not only or m.area in only or m.id in only]
 
 
+def found_in(mutant):
+    """Other sources that have its text: where code that moved may be now."""
+    pattern = pattern_of(mutant.within or mutant.old)
+    sources = (f for f in sorted(tree()) if f.endswith((".cpp", ".hpp")) and not f.startswith("tests/"))
+    return [f for f in sources if f != mutant.file and pattern.search((ROOT / f).read_text())]
+
+
+def elsewhere(mutant):
+    found = found_in(mutant)
+    return f"; it is in {', '.join(found)}" if found else ""
+
+
+def follow(mutants):
+    """Writes new files into the lists for those whose text has moved to one other file."""
+    for m in mutants:
+        source = ROOT / m.file
+        if source.exists() and pattern_of(m.within or m.old).search(source.read_text()):
+            continue
+        found = found_in(m)
+        if len(found) != 1:
+            continue
+        path = AREAS / f"{m.area}.json"
+        before, entry, after = path.read_text().partition(f'"id": "{m.id}"')
+        path.write_text(before + entry + after.replace(f'"file": "{m.file}"', f'"file": "{found[0]}"', 1))
+        print(f"{m}: {found[0]}")
+
+
 def mutated_files(mutants):
     """The text of each file that has mutants; prints and counts those that do not apply."""
     by_file = collections.defaultdict(list)
@@ -45,7 +73,7 @@ def mutated_files(mutants):
         source = ROOT / file
         if not source.exists():
             failed += len(its)
-            print("\n".join(f"{m}: there is no such file" for m in its), file=sys.stderr)
+            print("\n".join(f"{m}: there is no such file{elsewhere(m)}" for m in its), file=sys.stderr)
             continue
         text = source.read_text()
         alone = 0
@@ -54,7 +82,7 @@ def mutated_files(mutants):
                 with_mutants(text, [m])
             except DoesNotApply as e:
                 alone += 1
-                print(e, file=sys.stderr)
+                print(f"{e}{elsewhere(m)}", file=sys.stderr)
         failed += alone
         if alone == 0:
             try:
@@ -107,12 +135,15 @@ class Suites:
             sys.exit(f"mutants.py: no such suite: {', '.join(sorted(missing))}")
 
     def run(self, name, mutant=None, case=None, limit=None):
-        """The case that failed, None if none did; raises TimeoutExpired."""
-        test = self._tests[name]
+        """The case that failed, None if none did; raises TimeoutExpired. `name`: "sim", or "sim:folding" for its files of such a path."""
+        suite, _, files = name.partition(":")
+        test = self._tests[suite]
         properties = {p["name"]: p["value"] for p in test["properties"]}
         environment = dict(os.environ, **dict(e.split("=", 1) for e in properties.get("ENVIRONMENT", [])))
         environment["FORESHARD_MUTANT"] = str(mutant.number if mutant else 0)
         command = [*test["command"], "--abort-after=1", "--no-colors=true"]
+        if files:
+            command.append(f"--source-file=*{files}*")
         if case:
             command.append("--test-case=" + case.replace("\\", "\\\\").replace(",", "\\,"))
         done = subprocess.run(command, cwd=properties["WORKING_DIRECTORY"], env=environment, capture_output=True, timeout=limit)
@@ -185,18 +216,22 @@ def main():
     parser.add_argument("--limit", type=float, default=900, help="seconds for the suites of a mutant (%(default)s)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build-mutants", help="folder of the copy (%(default)s)")
     parser.add_argument("--check", action="store_true", help="only look whether each mutant applies")
+    parser.add_argument("--follow", action="store_true", help="write into the lists where code that moved is now")
     arguments = parser.parse_args()
     start = time.monotonic()
     mutants = load()
+    if arguments.follow:
+        follow(mutants)
+        mutants = load()
     texts, failed = mutated_files(mutants)
     if failed > 0:
         print(f"{failed} of {len(mutants)} mutants do not apply: their texts in tools/mutants/areas must follow the sources", file=sys.stderr)
         return 2
-    if arguments.check:
+    if arguments.check or arguments.follow:
         print(f"{len(mutants)} mutants apply")
         return 0
     mutants = chosen(mutants, arguments.only)
-    names = sorted({s for m in mutants for s in m.suites})
+    names = sorted({s.partition(":")[0] for m in mutants for s in m.suites})
     copy = arguments.build.resolve()
     write_copy(copy, texts)
     build(copy, names, arguments.jobs)

@@ -1,7 +1,7 @@
 """Mutants and where they are in the sources.
 
 areas/AREA.json holds the mutants of an area:
-  suites   those that run, in this order, until one fails
+  suites   those that run, in this order, until one fails; "sim:folding" for the files of suite sim with that in their path
   mutants  a list; each has
     id      words that no other mutant has
     file    a source, from the root
@@ -14,6 +14,7 @@ areas/AREA.json holds the mutants of an area:
 White space does not count when texts are compared, so that the formatter may break lines elsewhere.
 """
 import dataclasses
+import functools
 import json
 import pathlib
 import re
@@ -64,6 +65,7 @@ def load(folder=AREAS):
     return mutants
 
 
+@functools.cache
 def pattern_of(text):
     tokens = re.findall(r"\w+|\S", text)
     parts = [re.escape(tokens[0])]

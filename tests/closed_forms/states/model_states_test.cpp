@@ -6,6 +6,7 @@
 // ZeRO (SC'20, section 3.1) counts 16 for mixed precision: the optimizer reads the half-precision gradient.
 #include <doctest/doctest.h>
 
+#include "profiles/device_profile.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/memory/model_states.hpp"
@@ -139,4 +140,21 @@ TEST_CASE("ZeRO-3 with shards in fp32 holds 16/d bytes a parameter, of which gra
   const pcg::Plan full = test::megatron(model, training(pcg::Framework::generic, pcg::Precision::fp32, false), {.zero = 3}, cluster);
   CHECK(memory(full, shards).at(0).weights == memory(full, framework).at(0).weights);
   CHECK(memory(full, shards).at(0).lazy_gradients == base::Bytes(0));
+}
+
+TEST_CASE("what passes takes the place of gradients that are not made yet, and workspace when there is no more of it") {
+  // 24 layers of 3 million parameters: their gradients, 4 bytes in 4 shards, are more than what passes when the backward pass begins, which
+  // is when activations are most.
+  const auto cluster = test::dgx_a100(1, 4);
+  test::Shape deep;
+  deep.layers = 24;
+  profiles::FrameworkProfile shards;
+  shards.memory.fp32_shards = true;
+  const pcg::Plan plan =
+      test::megatron(test::gpt(deep), training(pcg::Framework::generic, pcg::Precision::bf16, false), {.zero = 3}, cluster);
+  const auto devices = sim::device_memory(plan, sim::dataflow_of(plan), cluster, shards);
+  REQUIRE(devices.at(0).transient.at(0) < base::Bytes(0));
+  const sim::MemoryUse use = sim::peak_memory(plan, devices, cluster);
+  CHECK(use.gradients == devices.at(0).gradients + devices.at(0).transient.at(0));
+  CHECK(use.workspace == profiles::device_profile("a100-sxm-80gb").reserved);
 }
