@@ -290,7 +290,7 @@ std::vector<Option> options_of_alpa_alone() {
        "of each stage, in order, of those that operators are clustered into", "as many as are best"},
       {"intra_op", Choice{{"ilp", "data", "zero-2", "zero-3", "largest-dimension"}},
        "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
-      {"between_stages", Choice{pcg::between_stages_names()},
+      {"between_stages", Choice{pcg::names<pcg::BetweenStages>()},
        "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts inter-stage transfers with the "
        "local "
        "all-gather, and with signal none"}};

@@ -35,7 +35,7 @@ std::vector<Option> options() {
                     "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
       dispatch_option(),
       micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
-      {"schedule", Choice{.words = pcg::schedule_names(), .by_default = static_cast<std::size_t>(c.schedule)},
+      {"schedule", Choice{.words = pcg::names<pcg::ScheduleKind>(), .by_default = static_cast<std::size_t>(c.schedule)},
        "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
       degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
       degree_option("micro_batch_group", 1, "micro-batches in a row that go through a chunk, `flexible` only", "as many as stages"),
