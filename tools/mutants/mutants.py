@@ -120,7 +120,7 @@ def write_copy(copy, texts):
 
 
 def build(copy, suites, jobs):
-    subprocess.run(["cmake", "--preset", "test", "-DFORESHARD_REPORT=OFF"], cwd=copy, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--preset", "test"], cwd=copy, check=True, stdout=subprocess.DEVNULL)
     targets = [f"{s}_test" for s in sorted(suites)]
     subprocess.run(["cmake", "--build", BUILD, "-j", str(jobs), "--target", *targets], cwd=copy, check=True)
 
