@@ -102,11 +102,6 @@ using pcg::ScheduleKind;
 // begin, chunk 1 the other one.
 std::vector<Slot> dual_pipe(const Schedule& s, int rank) { return DualPipe(s, rank).run(); }
 
-Schedule schedule_of(const pcg::Plan& plan, int micro_batches) {
-  return {plan.schedule,          pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan),
-          plan.micro_batch_group, plan.lean_warm_up};
-}
-
 // How many micro-batches go through a chunk before the next chunk has its turn.
 std::vector<int> rounds_of(const Schedule& s) {
   if (s.kind == ScheduleKind::interleaved) return std::vector<int>(static_cast<std::size_t>(s.micro_batches / s.ranks), s.ranks);
@@ -174,6 +169,11 @@ std::vector<Slot> alternate(const Schedule& s, int rank) {
 }
 
 }  // namespace
+
+Schedule schedule_of(const pcg::Plan& plan, int micro_batches) {
+  return {plan.schedule,          pcg::ranks_of(plan), plan.chunks, micro_batches, pcg::merges_passes(plan),
+          plan.micro_batch_group, plan.lean_warm_up};
+}
 
 std::vector<Slot> slots_of(const Schedule& s, int rank) {
   const bool one_chunk = s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble ||

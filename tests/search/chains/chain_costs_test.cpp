@@ -40,7 +40,7 @@ LayerSums sums_of(const search::Problem& problem, int devices, int micro_batches
   for (std::size_t n = 0; n < kinds.size(); ++n) {
     const pcg::GraphNode& node = graph.nodes()[n];
     if (kinds[n] == search::kSource || model.split.of_block[static_cast<std::size_t>(node.block)] != kLayer) continue;
-    const search::StrategyCost c = catalog.priced(kinds[n], {operators[n]}, devices).costs[0];
+    const search::StrategyCost c = catalog.table_of(kinds[n], {operators[n]}, devices).costs[0];
     sums.forward += c.forward;
     if (pcg::keeps_scores(node.op)) sums.scores += c.forward;
     sums.backward += c.kernels + c.inside - c.forward + (micro_batches > 1 ? c.buffering : 0);
