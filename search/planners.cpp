@@ -6,8 +6,10 @@
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/galvatron/galvatron.hpp"
 #include "search/planners/intra_op/intra_op.hpp"
 #include "search/planners/megatron/megatron.hpp"
+#include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/uniap/uniap.hpp"
 #include "search/planners/unity/unity.hpp"
 

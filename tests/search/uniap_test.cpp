@@ -8,6 +8,7 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
+#include "search/planners/galvatron/galvatron.hpp"
 #include "search/problem/search_result.hpp"
 #include "search/solve/layers/chain_costs.hpp"
 #include "tests/about.hpp"

@@ -10,6 +10,7 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
+#include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/unity/variants.hpp"
 #include "search/rules/selection/selection.hpp"
 

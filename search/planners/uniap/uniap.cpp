@@ -1,4 +1,5 @@
 #include "search/planners/uniap/uniap.hpp"
+#include "search/planners/galvatron/galvatron.hpp"
 
 #include <fmt/core.h>
 

@@ -70,7 +70,7 @@ class FindTest(WithFolder):
         (checkout / "build").mkdir()
         (checkout / "CMakeLists.txt").touch()
         program = fake_program(checkout / "build", "exit 0")
-        self.assertEqual(self.found(PYTHONPATH=str(checkout / "python")), str(program))
+        self.assertEqual(self.found(PYTHONPATH=str(checkout / "tools/python")), str(program))
 
 
 class FailureTest(WithFolder):
@@ -129,7 +129,7 @@ LONG = """
 class InterruptionTest(unittest.TestCase):
     def started(self) -> tuple["subprocess.Popen[str]", int]:
         """A search of minutes that has begun: Python and the program's process."""
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools/python")}
         python = subprocess.Popen(
             [sys.executable, "-B", "-c", textwrap.dedent(LONG)], env=environment, stdout=subprocess.PIPE, text=True, process_group=0
         )

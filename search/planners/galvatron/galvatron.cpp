@@ -1,4 +1,4 @@
-#include "search/planners/uniap/uniap.hpp"
+#include "search/planners/galvatron/galvatron.hpp"
 
 #include <algorithm>
 #include <bit>
