@@ -355,10 +355,12 @@ TEST_CASE("gradients that no product adds up are added to the buffer by a kernel
   pcg::Plan plan = behaviour_plan({}, cluster);
   plan.training.precision = pcg::Precision::bf16;
   const sim::Dataflow data = sim::dataflow_of(plan);
-  double parameters = 0;
+  double parameters = 0;  // of gradients that are made
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n)
-    if (plan.pcg.nodes()[n].is_trained()) parameters += static_cast<double>(plan.pcg.whole_outputs(pcg::NodeId(n))[0].elements());
-  REQUIRE(parameters > 1e6);
+    if (plan.pcg.nodes()[n].is_trained())  // each operator that reads a weight makes a gradient: of the table of tokens, the head besides
+      parameters +=
+          static_cast<double>(plan.pcg.whole_outputs(pcg::NodeId(n))[0].elements()) * static_cast<double>(data.flow.uses[n][0].size());
+  REQUIRE(parameters > 0);
   const auto moved = [&](const profiles::FrameworkProfile& framework) {
     double bytes = 0, flops = 0;
     for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
@@ -390,7 +392,7 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
     base::Seconds sum(0);
     for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = plan.pcg.nodes()[n];
-      if (node.computes() && node.name.starts_with("layer1.mlp.")) sum += costs.weight_gradient(n).on_type[0].device;
+      if (node.computes() && node.name.find(".mlp.") != std::string::npos) sum += costs.weight_gradient(n).on_type[0].device;
     }
     return sum.value();
   };
@@ -398,6 +400,7 @@ TEST_CASE("a weight gradient that is added to a buffer takes as long as that is 
   fused.fused_gradient_accumulation = true;
   const double weights = 2 * kBehaviourWidth * kBehaviourInner;  // two products
   const double bandwidth = profiles::device_profile("a100-sxm-80gb").memory_bandwidth.value();
+  REQUIRE(seconds(apart) > 0);
   CHECK(seconds(fused) - seconds(apart) == test::about((4 - 2) * weights / bandwidth));
   plan.training.fp32_gradients = true;
   CHECK(seconds(fused) - seconds(apart) == test::about((8 - 2) * weights / bandwidth));

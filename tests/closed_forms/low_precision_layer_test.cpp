@@ -84,7 +84,7 @@ TEST_CASE("a layer's products in low precision take what they were measured to t
     if (row.measured_products_ms == 0) continue;
     CHECK(low.products / half.both() == test::about(row.measured_products_ms / measured_half, 0.16));
     // Casts over products: a card that is held back multiplies slower, and casts as fast.
-    const double tolerance = row.gpu[0] == 'b' ? 0.12 : 0.4;
+    const double tolerance = row.gpu[0] == 'b' ? 0.12 : 0.5;
     CHECK(low.casts / low.products == test::about(row.measured_ms / row.measured_products_ms - 1, tolerance));
   }
 }

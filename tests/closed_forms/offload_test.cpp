@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
+#include "profiles/device_profile.hpp"
 #include "sim/kernels/cost_table.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
@@ -79,7 +80,12 @@ TEST_CASE("copies of two layers have the time of six, those of all layers have n
   // A copy takes as long as 2.5 forward passes of a layer, each a third of its share of the iteration.
   const double per_second = kept_by_layer() / (2.5 * without / 3 / 6);
   const auto cluster = with_host_links(std::to_string(per_second / 1e9) + " GB/s");
-  CHECK(seconds_with(offloading_layers(2), cluster, 6) == test::about(without, 0.01));
+  // Two copies out and two back are there for 4 x 2.5 / 18 of the iteration. Kernels beside a copy take 1.13 times as long (the profile of
+  // A100, overlap_slowdown), and no copy is waited for.
+  const double beside = 4 * 2.5 / 18, slowdown = profiles::device_profile("a100-sxm-80gb").overlap_slowdown;
+  const double with = seconds_with(offloading_layers(2), cluster, 6);
+  CHECK(with > without);
+  CHECK(with <= without * (1 + beside * (1 - 1 / slowdown)));
   CHECK(seconds_with(offloading(true, false), cluster, 6) > 1.2 * without);
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("replicas share out matrices, and all of them have all gradients") {
   CHECK(sent(muon, "all_reduce") == test::about(2 * 3 * 2 * parameters));
   CHECK(sent(muon, "all_gather") == test::about(sent(adam, "all_gather")));
   // Of four devices each makes a quarter of the products.
-  const double whole = seconds_of(muon_simulated({}), "update"), share = seconds_of(muon, "update");
+  const double whole = seconds_of(muon_simulated({}), "orthogonalisation"), share = seconds_of(muon, "orthogonalisation");
   CHECK(whole > 0);
-  CHECK(share == test::about(whole / 4, 0.05));
+  CHECK(share == test::about(whole / 4));
 }
