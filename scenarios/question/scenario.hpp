@@ -1,7 +1,7 @@
 #pragma once
 // The scenario file: a question as a value, with everything that it names loaded.
-// Start here: load_scenario() makes a Scenario of PlanEntries (plan_entries.hpp), Variants (variant.hpp: model, cluster and training, with a
-// what-if of what_if.hpp applied), probes and a CapacityQuestion (capacity.hpp). training.hpp reads training and framework.
+// Start here: load_scenario() makes a Scenario of PlanEntries (plan_entries.hpp), Variants (variant.hpp: model, cluster and training, with
+// a what-if of what_if.hpp applied), probes and a CapacityQuestion (capacity.hpp). training.hpp reads training and framework.
 
 #include <filesystem>
 #include <optional>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml/tree.hpp"
 #include "base/diagnostics.hpp"
+#include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
 

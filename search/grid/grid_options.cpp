@@ -6,7 +6,7 @@ namespace search {
 
 Option recompute_option() {
   return {"recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
-          "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of so many layers "
+          "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of this many layers "
           "of each virtual stage alone"};
 }
 

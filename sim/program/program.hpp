@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/ids.hpp"
 #include "base/diagnostics.hpp"
+#include "base/ids.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/work/kernel.hpp"

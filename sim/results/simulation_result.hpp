@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.hpp"
 #include "base/diagnostics.hpp"
+#include "base/ids.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"

@@ -1,5 +1,5 @@
-#include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/language/text.hpp"
+#include "search/rules/rule_files/rule_file.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
