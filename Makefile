@@ -1,6 +1,6 @@
 # make demo   builds, answers the main scenario and writes its HTML report
 # make test   builds everything with warnings as errors and runs every test; ends with how many cases passed, failed and were skipped
-# make check  holds sources against .clang-format and .clang-tidy, and compiles each by itself
+# make check  holds sources against .clang-format and .clang-tidy (make style), and compiles each by itself (make alone)
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make mutants   changes the sources in over a hundred places, one at a time, and prints what no test notices; ONLY: some areas or mutants
@@ -31,7 +31,7 @@ DATA ?= ../shared/data/measured
 space := $(subst ,, )
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy build check clean demo fuzz mutants package page rules sanitize test wheel
+.PHONY: accuracy alone build check clean demo fuzz mutants package page rules sanitize style test wheel
 
 build:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
@@ -48,12 +48,17 @@ test:
 	cmake --build build-test -j $(JOBS)
 	@tests/run.sh build-test $(JOBS)
 
-check:
+check: style alone
+
+style:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_format.sh
 	cmake --preset test
 	cmake --build build-test -j $(JOBS) --target chakra_schema
 	cmake/check_tidy.sh build-test $(JOBS)
+
+alone:
+	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
 	cmake/check_alone.sh $(JOBS)
 
 sanitize:
