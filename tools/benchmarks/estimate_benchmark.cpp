@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "../tests/search/correlation.hpp"
+#include "tests/search/correlation.hpp"
 
 namespace {
 
