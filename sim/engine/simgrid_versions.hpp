@@ -42,12 +42,12 @@ inline bool set_clock(double seconds) {
 
 // From now on each flow's end calls `arrived`, and nothing that was given before; an empty function ends that.
 #if SIMGRID_VERSION < 33400
-inline void on_each_arrival(std::function<void(const s4u::Activity&)> arrived) {
+inline void on_each_arrival(const std::function<void(const s4u::Activity&)>& arrived) {
   completion_signal().disconnect_slots();  // also SimGrid's own, which is for virtual machines
-  if (arrived) s4u::Activity::on_completion_cb(std::move(arrived));
+  if (arrived) s4u::Activity::on_completion_cb(arrived);
 }
 #else
-inline void on_each_arrival(std::function<void(const s4u::Activity&)> arrived) {
+inline void on_each_arrival(const std::function<void(const s4u::Activity&)>& arrived) {
   static std::function<void(const s4u::Activity&)> current;  // a callback can be connected, but not disconnected
   static const bool connected = [] {
     s4u::Comm::on_completion_cb([](const s4u::Comm& c) {
@@ -56,7 +56,7 @@ inline void on_each_arrival(std::function<void(const s4u::Activity&)> arrived) {
     return true;
   }();
   static_cast<void>(connected);
-  current = std::move(arrived);
+  current = arrived;
 }
 #endif
 

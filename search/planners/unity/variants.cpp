@@ -85,7 +85,7 @@ class Rewriting {
  public:
   Rewriting(const SegmentGraph& segment, VariantMaker maker, std::span<const rules::Rule> rules, rules::Matcher* matcher,
             const VariantsConfig& config)
-      : segment_(segment), maker_(std::move(maker)), rules_(rules), matcher_(matcher), config_(config) {}
+      : segment_(segment), maker_(maker), rules_(rules), matcher_(matcher), config_(config) {}
 
   // Variants without their parts.
   Variants run(Budget& budget) {

@@ -214,7 +214,7 @@ struct Enumeration {
 
 void add_class(GraphClasses& classes, const Key& key, GraphClass c) {
   classes.by_key[key].push_back(static_cast<Id>(classes.all.size()));
-  classes.all.push_back(std::move(c));
+  classes.all.push_back(c);
 }
 
 void keep(Enumeration& e, Entry entry, std::size_t level) {
