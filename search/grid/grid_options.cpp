@@ -5,9 +5,10 @@
 namespace search {
 
 Option recompute_option() {
-  return {"recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
-          "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of this many layers "
-          "of each virtual stage alone"};
+  return {
+      "recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
+      "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of this many layers "
+      "of each virtual stage alone"};
 }
 
 Option moments_option() { return {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"}; }

@@ -105,7 +105,7 @@ TEST_CASE("more failures, longer checkpoints and longer restarts never help") {
     const double g = goodput(t, interval);
     RC_ASSERT(g >= 0 && g < 1);
     RC_ASSERT(scenarios::goodput({t.mtbf + more, t.checkpoint, t.restart}, interval) >= g);
-    RC_ASSERT(goodput({t.mtbf, t.checkpoint + more, t.restart}, interval) <= g);
-    RC_ASSERT(goodput({t.mtbf, t.checkpoint, t.restart + more}, interval) <= g);
+    RC_ASSERT(scenarios::goodput({t.mtbf, t.checkpoint + more, t.restart}, interval) <= g);
+    RC_ASSERT(scenarios::goodput({t.mtbf, t.checkpoint, t.restart + more}, interval) <= g);
   }));
 }
