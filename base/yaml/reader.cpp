@@ -17,9 +17,7 @@ struct Renamed {
   std::string_view before, now;
 };
 constexpr Renamed kRenamed[] = {
-    {"adam_passing", "adam_temporaries"}, {"equal_tokens", "constant_tokens"},  {"experts_apart", "unfused_experts"},
-    {"likeness", "similarity"},           {"loss_passing", "loss_temporaries"}, {"other_word", "other_feature"},
-    {"scores_apart", "unfused_scores"},
+#include "base/yaml/renamed_keys.inc"
 };
 // Keys that are gone, and why nothing takes their place.
 constexpr Renamed kRemoved[] = {{"solver", "it is gone since 0.2.0: chains are solved exactly, as by `exact`"}};
