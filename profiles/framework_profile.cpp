@@ -1,7 +1,5 @@
 #include "profiles/framework_profile.hpp"
 
-#include <fmt/core.h>
-
 #include <limits>
 
 #include "base/embedded/embedded_files.hpp"

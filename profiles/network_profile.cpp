@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"

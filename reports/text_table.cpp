@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <ranges>
 
 #include "base/numbers.hpp"

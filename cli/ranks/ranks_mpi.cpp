@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "profiles/imports/import.hpp"
 
-#include <fmt/format.h>
-
 #include <string_view>
 
 #include "profiles/imports/formats/formats.hpp"

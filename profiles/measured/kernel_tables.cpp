@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <functional>
 #include <limits>
 #include <tuple>
 

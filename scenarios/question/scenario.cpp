@@ -1,10 +1,6 @@
 #include "scenarios/question/scenario.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include "base/yaml/reader.hpp"
 #include "scenarios/question/plan_entries.hpp"

@@ -1,7 +1,5 @@
 #include "search/explanation/explanation.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,7 +1,6 @@
 // Transformers as published. Dropout is 0.1 where the recipe trains with it (BERT: Devlin et al., arXiv 1810.04805, appendix A.2;
 // GPT: Megatron-LM, arXiv 1909.08053, section 4; T5: Raffel et al., arXiv 1910.10683, section 3.1.2), and scores are stored where the
 // evaluation came before FlashAttention.
-#include <fmt/core.h>
 
 #include "pcg/models/families/model_config.hpp"
 #include "pcg/models/families/transformer.hpp"

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "profiles/imports/sources/byte_source.hpp"

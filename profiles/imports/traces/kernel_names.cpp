@@ -1,9 +1,7 @@
 #include "profiles/imports/traces/kernel_names.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <span>
 #include <string>
 #include <utility>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "base/check.hpp"
 #include "search/grid/grid_options.hpp"

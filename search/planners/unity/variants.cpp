@@ -1,7 +1,6 @@
 #include "search/planners/unity/variants.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <queue>
 #include <set>

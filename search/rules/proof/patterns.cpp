@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.hpp"
-
 namespace rules {
 namespace {
 

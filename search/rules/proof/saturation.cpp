@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.hpp"
 #include "base/hash.hpp"
 #include "search/rules/language/typing.hpp"
 

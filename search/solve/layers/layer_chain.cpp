@@ -1,7 +1,6 @@
 #include "search/solve/layers/layer_chain.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
-#include <span>
 #include <utility>
 
 #include "search/solve/operators/elimination.hpp"

@@ -1,7 +1,6 @@
 #include "search/solve/memory_constrained/cheapest_within.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "search/solve/operators/elimination.hpp"

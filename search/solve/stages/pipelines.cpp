@@ -5,13 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <deque>
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <set>
 
 #include "search/grid/stages.hpp"
 #include "search/solve/operators/strategies.hpp"
