@@ -22,7 +22,7 @@ namespace profiles {
 
 // The basis of the host's times: none is measured, some are, all that are not 0 are.
 enum class HostBasis { assumed, partly, fitted };
-[[nodiscard]] const std::vector<std::string>& host_basis_names();
+[[nodiscard]] const std::string& name_of(HostBasis basis);
 
 // Host time in addition to the device profile's launch_overhead.
 struct HostCosts {

@@ -296,7 +296,7 @@ std::string with_fitted(std::string text, const FrameworkFit& fit, const std::st
     profile.set(c.name.substr(0, dot), c.name.substr(dot + 1), constant_text(c.name, c.value), comments_on(c, fit, command));
   }
   const profiles::HostBasis basis = basis_after(fit);
-  if (basis != fit.profile.host.basis) profile.set("host", "basis", profiles::host_basis_names()[static_cast<std::size_t>(basis)], {});
+  if (basis != fit.profile.host.basis) profile.set("host", "basis", profiles::name_of(basis), {});
   text = profile.text();
   (void)profiles::load_framework_profile(base::parse_yaml(text, "<fitted profile>"));
   return text;

@@ -279,13 +279,23 @@ void take_cheaper(ShapeAnswer& answer) {
   answer.within_memory.reset();
 }
 
-void search_shape(const PipelineSearch& s, const std::vector<int>& sizes, StagedGraph& staged, Mapping& mapping, StageMapping& stages,
-                  WithinMemory& within_memory, bool memory_is_free, double& cheapest, ShapeAnswer& answer) {
+// State that the shapes of one division into parts share.
+struct PartsSearch {
+  const PipelineSearch& s;
+  StagedGraph staged;
+  std::vector<int> sizes;  // of blocks
+  WithinMemory within_memory{s, staged};
+  double cheapest = 0;  // seconds of the first plan
+};
+
+void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bool memory_is_free, ShapeAnswer& answer) {
+  const PipelineSearch& s = parts.s;
+  StagedGraph& staged = parts.staged;
   std::vector<RuledOut> ruled_out;
   StageQuestion question{.parts = staged.parts().size(),
                          .devices = s.devices,
                          .machine = s.machine,
-                         .sizes = sizes,
+                         .sizes = parts.sizes,
                          .fewest_stages = answer.shape.fewest_stages,
                          .most_stages = answer.shape.most_stages,
                          .given = answer.shape.given,
@@ -305,7 +315,7 @@ void search_shape(const PipelineSearch& s, const std::vector<int>& sizes, Staged
       is_new = stages.resolve(run, placed.back()) || is_new;
     }
     if (is_new) continue;
-    if (cheapest == 0) cheapest = cuts->seconds;
+    if (parts.cheapest == 0) parts.cheapest = cuts->seconds;
     if (answer.unlimited == 0) answer.unlimited = cuts->seconds;
     pcg::Plan plan = staged.plan_of(*cuts, staged.strategies_of(*cuts, placed, mapping));
     const sim::MemoryUse memory = s.problem.oracle.memory(plan);
@@ -314,7 +324,8 @@ void search_shape(const PipelineSearch& s, const std::vector<int>& sizes, Staged
     const bool is_first = memory_is_free && ruled_out.empty();
     const bool may_improve = s.config.within_memory && answer.unlimited < s.setting.to_beat;
     if (may_improve && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
-      if (std::optional<PipelinePlan> within = within_memory.plan(*cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
+      if (std::optional<PipelinePlan> within =
+              parts.within_memory.plan(*cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
         if (!fits && *within->expected < kHardlyCostlier * base::Seconds(cuts->seconds)) {
           answer.closest = std::move(within);
           answer.fits = true;
@@ -335,23 +346,20 @@ void search_shape(const PipelineSearch& s, const std::vector<int>& sizes, Staged
 }
 
 std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Segment> segments, std::span<const StageShape> shapes) {
-  StagedGraph staged(s.problem, s.graph, std::move(segments), s.setting, s.catalog, s.branch_shapes);
-  const std::vector<int> sizes = sizes_of(s, shapes);
-  if (sizes.empty()) return {};
+  PartsSearch parts{s, StagedGraph(s.problem, s.graph, std::move(segments), s.setting, s.catalog, s.branch_shapes), sizes_of(s, shapes)};
+  if (parts.sizes.empty()) return {};
   std::vector<ShapeAnswer> answers;
   for (const StageShape& shape : shapes) answers.push_back({shape});
-  WithinMemory within_memory(s, staged);
-  double cheapest = 0;  // seconds of the first plan
   const double memory = s.problem.oracle.device(base::DeviceId(0)).memory.value();
   for (const double multiplier : kMemoryMultipliers) {
     if (s.budget.time_is_up() || std::ranges::all_of(answers, &ShapeAnswer::fits)) break;
-    const double seconds_per_byte = multiplier * cheapest / s.setting.micro_batches / memory;
-    Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, kept_copies(s, staged)), s.config.most_strategies,
+    const double seconds_per_byte = multiplier * parts.cheapest / s.setting.micro_batches / memory;
+    Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, kept_copies(s, parts.staged)), s.config.most_strategies,
                      s.config.most_cut, s.config.cuts);
-    Mapping mapping(s.problem.cluster, lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, sizes});
-    StageMapping stages(mapping, s.catalog, staged.parts(), s.machine, s.config.counts_transfers);
+    Mapping mapping(s.problem.cluster, lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, parts.sizes});
+    StageMapping stages(mapping, s.catalog, parts.staged.parts(), s.machine, s.config.counts_transfers);
     for (ShapeAnswer& a : answers)
-      if (!a.fits) search_shape(s, sizes, staged, mapping, stages, within_memory, multiplier == 0, cheapest, a);
+      if (!a.fits) search_shape(parts, mapping, stages, multiplier == 0, a);
   }
   std::vector<PipelinePlan> plans;
   for (ShapeAnswer& a : answers) take_cheaper(a);
