@@ -1,6 +1,10 @@
 #pragma once
 // The account of a simulated iteration: what of it grows with the number of micro-batches. Once an iteration repeats itself
-// (sim/accounting/steady_state.hpp) each number grows by the same amount with every further period.
+// (sim/accounting/steady_state.hpp) each number grows by the same amount with every further period. Start here:
+//   accounts.hpp      Accounts: the input, an iteration with all that it was made of
+//   account.hpp       account_of(): breakdown, critical path and counts; continued(): those of further periods
+//   steady_state.hpp  period_of(), repeats_of(): whether the iteration repeats itself
+//   over_time.hpp     link_use(), memory_samples(), spans_of() (trace.cpp): the iteration over time
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,10 @@
 #pragma once
 // Planning of collectives over a cluster: which algorithm and protocol a tuned library would choose, and the phases that it becomes.
+// Start here:
+//   plan_collective.hpp  plan_collective(): one; CollectivePlanner: many over one cluster
+//   collective.hpp       Collective: phases with their latencies and flows, by RouteClass
+//   algorithms.hpp       plan_ring(), plan_tree(), ...: an algorithm each, in the source of its name
+//   collective_cost.hpp  CollectiveShape: all that the time depends on; cost_of(): the time
 
 #include <optional>
 #include <span>

@@ -1,6 +1,11 @@
 #pragma once
 // Facts that a simulation derives from a plan once: who reads whose tensors and where they lie, and who adds up gradients with whom. It
-// does not depend on the plan's recomputation or ZeRO stage.
+// does not depend on the plan's recomputation or ZeRO stage. Start here:
+//   dataflow.hpp           dataflow_of(); Synchronisation: who adds up gradients, as SyncPatterns
+//   flow_graph.hpp         FlowGraph: who reads whose tensors
+//   layout.hpp             Layout, PlanLayouts: where shards lie; holders.hpp: who holds a block
+//   movement.hpp           reshard(): the Movement between two layouts; internal_movement.hpp: those inside an operator
+//   token_routing.hpp      TokenRouting: tokens to experts and back
 
 #include <compare>
 #include <cstdint>

@@ -1,5 +1,9 @@
 #pragma once
-// A task graph: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans.
+// A task graph: tasks on streams, bytes on links, seconds. Nothing here knows of operators or plans. Start here:
+//   task_graph.hpp      TaskGraph: what is run; Timeline: when it ran
+//   simgrid_engine.hpp  simulate(): from the one to the other (simgrid_versions.hpp: what SimGrid's releases differ in)
+//   executor.hpp        Executor: when tasks run, over a FlowNetwork
+//   phases_alone.hpp    phase_alone(): flows that share no link with others
 //
 // A stream runs its tasks one at a time in the order of TaskGraph::order. A task starts when it heads all its streams and all its
 // dependencies have ended. A task runs its phases one after another; a phase lasts `delay`, and then as long as its flows need. Flows

@@ -1,5 +1,8 @@
 #pragma once
-// Folding: devices, links, transfers and strands of flows that do the same thing in the same place are simulated once.
+// Folding: devices, links, transfers and strands of flows that do the same thing in the same place are simulated once. Start here:
+//   traffic.hpp     traffic_of(): the movements of a program as Strands of flows
+//   refinement.hpp  refine(): Colours, the classes; slack.hpp, dominated.hpp: links that cannot matter
+//   folding.hpp     fold(): the classes with a representative each
 //
 // A partition of all four is refined until it is equitable: members of a class of transfers have equally many members of each class of
 // devices, in each role, and equally many strands of each class; members of a class of devices take part in equally many transfers of each

@@ -1,6 +1,10 @@
 #pragma once
 // The cost of the work of a plan's nodes, on every type of device that the plan uses: the one place where the simulator and the
-// planners' estimates get the times of kernels from. Movements get theirs from sim/collectives.
+// planners' estimates get the times of kernels from. Movements get theirs from sim/collectives. Start here:
+//   cost_table.hpp         CostTable: the Cost of each pass of a node; HostLinks: copies to hosts
+//   node_kernels.hpp       NodeShape; forward_kernels(), input_gradient_kernels(), weight_gradient_kernels() and casts
+//   optimizer_kernels.hpp  optimizer_kernel(): the update
+//   kernel_cost.hpp        kernel_cost(): the time of one kernel in training
 
 #include <cstdint>
 #include <deque>

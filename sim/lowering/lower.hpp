@@ -1,6 +1,10 @@
 #pragma once
 // Plan -> Program: every operator's shards on their devices, forward and backward, what must move between them, recomputation,
-// gradient synchronisation and the update, for one micro-batch of each virtual stage.
+// gradient synchronisation and the update, for one micro-batch of each virtual stage. Start here:
+//   lower.hpp           lower(): one plan; Lowerer: its variants
+//   passes.hpp          lower_forward(), lower_backward(), lower_update(): a Block each (forward.cpp, backward.cpp, update.cpp)
+//   lowering.hpp        Lowering: what these share; ProgramBuilder: numbers and costs; Events: who waits for whom
+//   weight_traffic.hpp  WeightGathers, GradientBuckets; kernel_slices.hpp: products in slices, for overlap
 
 #include <map>
 #include <optional>

@@ -1,6 +1,10 @@
 #pragma once
 // Substitutions, generated: graphs of up to three operators over a family of variables are enumerated and compared by layout and by value
-// at unrelated sizes; pairs of equal graphs are pruned, then proved (prove.hpp).
+// at unrelated sizes; pairs of equal graphs are pruned, then proved (../proof/prove.hpp). Start here:
+//   generate.hpp   generate(): the whole, from settings to proved rules
+//   families.hpp   settings(): the variables and operators of each Setting (families.yaml)
+//   enumerate.hpp  enumerate(): all graphs of a setting, and the equal ones among them
+//   prune.hpp      prune(): the most general of the equations
 
 #include <cstdint>
 #include <functional>
