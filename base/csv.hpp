@@ -1,5 +1,5 @@
 #pragma once
-// Comma-separated text as rows of cells that know where they stand (RFC 4180: quotes, doubled quotes, line ends inside quotes). Empty lines
+// Comma-separated text as rows of cells that know where they are (RFC 4180: quotes, doubled quotes, line ends inside quotes). Empty lines
 // and lines that start with # are skipped. Not here: what the columns mean.
 
 #include <optional>

@@ -59,7 +59,7 @@ class InputError : public std::runtime_error {
 
 class Diagnostics {
  public:
-  // Throws: InputError with all that was added, at the thousandth: nobody reads more, and a broken file may hold a million.
+  // Throws: InputError with all that was added, at the thousandth, since a broken file may hold a million.
   void add(Diagnostic d);
   void add(Mark mark, std::string path, std::string message, std::string hint = {});
   void add_all(const InputError& e);
@@ -96,7 +96,7 @@ class Diagnostics {
 enum class NoteKind {
   problem,     // the answer is not the one that was asked for
   caution,     // figures may be further off than their kind usually is
-  assumption,  // a figure that nobody gave and nothing measured says
+  assumption,  // a figure that was neither given nor measured
   search,      // how a plan was found
   detail       // a fact that changes no figure
 };

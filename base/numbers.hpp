@@ -15,7 +15,7 @@ inline constexpr double kLargestExactInteger = 9007199254740992.0;
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
-// Returns: the number with at least `significant` digits, as people write it: no exponent, no zeros behind the last digit that counts.
+// Returns: the number with at least `significant` digits, as people write it: no exponent, no zeros after the last digit that counts.
 // 0.00012345 -> "0.0001235", 425.0 -> "425", 115812.3 -> "115812".
 // Requires: value is finite, significant >= 1.
 [[nodiscard]] std::string plain_number(double value, int significant);

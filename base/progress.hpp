@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Shows `text` (cut to the terminal's width) instead of what stood there. Cheap when the text is the same.
+  // Shows `text` (cut to the terminal's width) instead of what was there. Cheap when the text is the same.
   void show(std::string_view text);
   // Wipes the line, so that other output can follow. The destructor does it too.
   void clear();
@@ -29,7 +29,7 @@ class ProgressLine {
   std::string shown_;
 };
 
-// Returns: the bytes that show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever stood there.
+// Returns: the bytes that show() writes to a terminal `columns` wide: the first line of `text`, cut to fit, over whatever was there.
 [[nodiscard]] std::string rewritten_line(std::string_view text, std::size_t columns);
 
 }  // namespace base

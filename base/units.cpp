@@ -89,7 +89,7 @@ std::optional<Quantity> quantity(const std::optional<Split>& s, std::optional<do
   return std::isfinite(value) ? std::optional(Quantity(value)) : std::nullopt;
 }
 
-// A quantity whose unit stands in a list.
+// A quantity whose unit is in a list.
 template <class Quantity>
 std::optional<Quantity> parsed(std::string_view text, std::span<const Unit> units) {
   const auto s = split(text);

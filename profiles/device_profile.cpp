@@ -212,7 +212,7 @@ DeviceProfile scaled(DeviceProfile d, double compute, double memory) {
 
 std::optional<std::string> limit_problem(const DeviceProfile& d, base::Watts limit) {
   constexpr double kLeastShare = 0.25;  // no board lets itself be held much lower
-  if (d.power.value() == 0) return fmt::format("what {} draws is not known, so a limit tells nothing", d.name);
+  if (d.power.value() == 0) return fmt::format("what {} draws is not known, so a limit means nothing", d.name);
   if (limit > d.power) return fmt::format("{} draws {:g} W at most", d.name, d.power.value());
   if (limit < d.power * kLeastShare) return fmt::format("{} cannot be held below {:g} W", d.name, d.power.value() * kLeastShare);
   return std::nullopt;

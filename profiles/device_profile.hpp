@@ -51,7 +51,7 @@ struct DeviceProfile {
   base::Seconds launch_overhead;                               // host time to launch one kernel; a framework profile adds its own
   base::Seconds kernel_floor;                                  // shortest a kernel can be
   int multiprocessors = 1;
-  double overlap_slowdown = 1;  // a kernel beside a collective takes this many times as long
+  double overlap_slowdown = 1;  // a kernel overlapped with a collective takes this many times as long
   // One entry per kernel kind. Tensor cores and vector units reach different shares, so each has its table.
   std::map<pcg::KernelKind, Efficiency> compute;         // of peak, on tensor cores
   std::map<pcg::KernelKind, Efficiency> vector_compute;  // of vector_peak; above 1 where an algorithm saves FLOPs (Winograd)

@@ -28,7 +28,7 @@ enum class HostBasis { assumed, partly, fitted };
 struct HostCosts {
   base::Seconds forward_kernel;    // per kernel of a forward pass (interpreter, dispatch)
   base::Seconds backward_kernel;   // per kernel of a backward pass (autograd engine)
-  base::Seconds attention_kernel;  // per kernel of unfused attention behind a pass's first, in place of the two above; 0: as these
+  base::Seconds attention_kernel;  // per kernel of unfused attention after a pass's first, in place of the two above; 0: as these
   base::Seconds collective;        // per collective or message, in place of launch_overhead
   base::Seconds launch_jitter;     // mean lateness of a host at a collective: the slowest of n is (1/2 + ... + 1/n) times this later
   base::Seconds recomputed_block;  // per block that is recomputed: saving and restoring random states, a nested backward pass
@@ -128,11 +128,11 @@ struct MemoryBehaviour {
 struct FrameworkProfile {
   pcg::Framework framework = pcg::Framework::generic;
   base::Bytes gradient_bucket;               // gradients are synchronised when this much is ready; infinite: all at the end
-  bool overlap_gradients = true;             // beside the backward pass; else after it
+  bool overlap_gradients = true;             // overlapped with the backward pass; else after it
   OverlappedBucket overlapped_bucket;        // in place of gradient_bucket where gradients are overlapped
-  bool overlap_parameters = false;           // weights updated in shards are gathered beside the next forward pass; else after the update
+  bool overlap_parameters = false;           // weights updated in shards are gathered during the next forward pass; else after the update
   bool overlap_tensor = false;               // gathers before a product and reductions after it overlap with it, slice by slice
-  bool overlap_input_gradient = true;        // the collective of an input gradient runs beside the weight-gradient kernels
+  bool overlap_input_gradient = true;        // the collective of an input gradient overlaps with the weight-gradient kernels
   bool fused_gradient_accumulation = false;  // the weight-gradient matmul adds into the gradient buffer
   bool fp32_gradients = false;               // in bf16: accumulated and reduced in fp32, unless the scenario says
   bool fp32_gradient_copy = false;           // half-precision gradients are copied to fp32 for the optimizer, until it is done

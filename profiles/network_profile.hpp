@@ -33,7 +33,7 @@ struct NetworkHop {
 
 struct NetworkCall {
   std::map<Protocol, base::Seconds> base;  // once per call: launch, first and last copy; absent: 0
-  double local = 0;                        // what a rank copies beside the wires takes as long as this many sends of its part
+  double local = 0;                        // what a rank copies besides what it sends takes as long as this many sends of its part
   std::string source;                      // where the numbers are from
 };
 

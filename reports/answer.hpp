@@ -35,9 +35,9 @@ inline constexpr std::size_t kFewLines = 10;
 
 // Returns one row per run, what-ifs below the base (a plan that was made anew and is the base's has one row with it): GPUs, time in one
 // unit for all rows, its 90 % interval, tokens/s (samples/s where a model has no tokens), MFU, shares of exposed communication and bubble,
-// peak memory of capacity, status, and what the plan is, or why there is none; a mark where a time rests on assumptions. Then where the
+// peak memory of capacity, status, and what the plan is, or why there is none; a mark where a time is based on assumptions. Then where the
 // best plan's time goes, its memory, and the notes (notes_text). No line is longer than the style's width, but for a name that
-// is. `explained`: the plans are compared behind the best (reports/comparison.hpp) and explained at the end (reports/explanation.hpp), with
+// is. `explained`: the plans are compared after the best (reports/comparison.hpp) and explained at the end (reports/explanation.hpp), with
 // all lost candidates there.
 [[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, const TextStyle& style, Explained explained = Explained::no);
 

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// So many groups of operators fit on a page; JSON has all.
+// Groups of operators that fit on a page; JSON has all.
 constexpr std::size_t kMostGroups = 30;
 
 struct Compared {
@@ -62,7 +62,7 @@ std::string differences_text(const pcg::Plan& plan, const std::filesystem::path&
   const auto [d, why_no_model] = compared(plan, directory);
   std::string out = fmt::format("against data parallelism over {} GPUs\n", plan.gpus);
   if (!why_no_model.empty())
-    out += hanging(fmt::format("  the model cannot be read, so that new operators are not told apart: {}", why_no_model), width);
+    out += hanging(fmt::format("  the model cannot be read, so that new operators are not marked: {}", why_no_model), width);
   if (!d.why_no_replicas.empty()) out += hanging(fmt::format("  it cannot be: {}", d.why_no_replicas), width);
   out += fmt::format("  {} of {} operators run as there\n", d.alike, d.operators);
   if (d.others.empty()) return out;

@@ -70,7 +70,7 @@ std::vector<NoteOfRuns> like_ones_merged(std::vector<NoteOfRuns> notes) {
 // Notes that the same plan and the re-planned one share appear once.
 std::string name_of(const scenarios::Run& r) { return r.is_of_base() ? r.plan : fmt::format("{} ({})", r.plan, r.variant); }
 
-// Whom a note is about. So many names leave room for the note; the JSON result names every run.
+// The runs that a note is about. kNamed names leave room for the note; the JSON result names every run.
 std::string about(const NoteOfRuns& n, std::size_t runs) {
   constexpr std::size_t kNamed = 3;
   if (n.runs.size() == runs) return "";
@@ -90,20 +90,20 @@ std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most
   if (shown == NotesShown::few) notes = like_ones_merged(std::move(notes));
   if (notes.empty()) return "";
   std::vector<std::string> lines;
-  std::size_t told = 0;
-  for (; told < notes.size(); ++told) {
-    const NoteOfRuns& n = notes[told];
+  std::size_t written = 0;
+  for (; written < notes.size(); ++written) {
+    const NoteOfRuns& n = notes[written];
     const std::size_t room = std::max<std::size_t>(width, kIndent + kKindWidth + 20) - kIndent - kKindWidth;
     std::vector<std::string> of_note =
         wrapped(about(n, result.runs.size()) + n.note.text + (n.others_alike ? " (figures of the first)" : ""), room);
-    const bool is_last = told + 1 == notes.size();  // behind others, a line says how many are left out
+    const bool is_last = written + 1 == notes.size();  // after others, a line says how many are left out
     if (shown == NotesShown::few && lines.size() + of_note.size() + (is_last ? 0 : 1) > kFewLines) break;
     for (std::size_t i = 0; i < of_note.size(); ++i)
       lines.push_back(fmt::format("{:{}}{:{}}{}", "", kIndent, i == 0 ? kKindWords[static_cast<std::size_t>(n.note.kind)] : "", kKindWidth,
                                   of_note[i]));
   }
-  if (told < notes.size())
-    lines.push_back(fmt::format("{:{}}{}{} more: --notes all", "", kIndent, told == 0 ? "" : "and ", notes.size() - told));
+  if (written < notes.size())
+    lines.push_back(fmt::format("{:{}}{}{} more: --notes all", "", kIndent, written == 0 ? "" : "and ", notes.size() - written));
   return fmt::format("\nnotes\n{}\n", fmt::join(lines, "\n"));
 }
 

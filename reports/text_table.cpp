@@ -84,7 +84,7 @@ TimeUnit unit_of_table(const scenarios::ScenarioResult& result) {
   return unit_of(times);
 }
 
-bool rests_on_assumptions(const Run& r) {
+bool is_based_on_assumptions(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.kind == base::NoteKind::assumption; });
 }
 
@@ -93,7 +93,7 @@ struct Columns {
   TimeUnit unit;
   bool tokens = false;  // per second; else samples
   bool what_ifs = false;
-  bool marks = false;  // some times are marked as resting on assumptions
+  bool marks = false;  // some times are marked as based on assumptions
 };
 
 Columns columns_of(const scenarios::ScenarioResult& result) {
@@ -103,7 +103,7 @@ Columns columns_of(const scenarios::ScenarioResult& result) {
     c.what_ifs = c.what_ifs || !r.is_of_base();
     if (!r.simulation) continue;
     c.tokens = c.tokens && r.tokens_per_s > 0;
-    c.marks = c.marks || rests_on_assumptions(r);
+    c.marks = c.marks || is_based_on_assumptions(r);
   }
   return c;
 }
@@ -135,7 +135,7 @@ std::string interval_text(const Run& r) {
 
 std::vector<std::string> figures(const scenarios::ScenarioResult& result, const Run& r, const Columns& columns, Colour colour) {
   std::vector<std::string> c = {fmt::format("{}", r.gpus)};
-  const std::string mark = !columns.marks ? "" : r.simulation && rests_on_assumptions(r) ? "*" : " ";
+  const std::string mark = !columns.marks ? "" : r.simulation && is_based_on_assumptions(r) ? "*" : " ";
   if (!r.simulation) {
     c.insert(c.end(), {"-" + mark, "-", "-"});
     if (columns.what_ifs) c.emplace_back();
@@ -183,7 +183,7 @@ std::string legend(const Columns& c, std::size_t width) {
   std::string sentence =
       "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
       "are shares of the time or of the peak; memory: peak of capacity";
-  if (c.marks) sentence += "; *: rests on assumptions, which are named below";
+  if (c.marks) sentence += "; *: based on assumptions, which are named below";
   for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
   return text;
 }

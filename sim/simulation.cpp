@@ -164,8 +164,8 @@ struct Answer {
 };
 
 // How many micro-batches to try: those that show the shortest period, with as many again as are under way to settle; more where even those
-// are few beside all. Two iterations of as many answer then, and a failure costs a third of the whole. A pipeline whose stages are nearly
-// equal takes long to settle: the slower one holds the others up only when they have run out of room.
+// are a small part of all. Two iterations of as many answer then, and a failure costs a third of the whole. A pipeline whose stages are
+// nearly equal takes long to settle: the slower one holds the others up only when they have run out of room.
 std::vector<int> tries(const Rhythm& rhythm, int all) {
   std::vector<int> few;
   if (const int least = rhythm.needed(rhythm.unit) + rhythm.depth; 3 * least <= all) few.push_back(least);

@@ -56,9 +56,9 @@ void add_node_type(DescriptionScope& d, const base::Yaml& node, const std::strin
 void read_node_types(DescriptionScope& d, base::MapReader& cluster) {
   const auto* list = cluster.required("node_types");
   if (cluster.has("node") || cluster.has("nodes")) {
-    (void)cluster.optional("node");  // both keys are known: the complaint is that they stand here
+    (void)cluster.optional("node");  // both keys are known: the complaint is that they are here
     (void)cluster.optional("nodes");
-    cluster.complain("node_types", "stands instead of \"nodes\" and \"node\", not beside them");
+    cluster.complain("node_types", "replaces \"nodes\" and \"node\"");
   }
   if (!list->is_sequence() || list->items.empty()) {
     cluster.complain("node_types", "expected a list of {count, gpus, components, wires}");

@@ -29,7 +29,7 @@ void change_type(base::Yaml& cluster, const base::Yaml::Entry& entry) {
   if (type != nullptr && cluster.find("network") != nullptr) adopt_network_type(cluster, type->scalar);
 }
 
-// Puts one key that stands beside `preset:` or `file:` over what these say.
+// Puts one key next to `preset:` or `file:` over what these say.
 void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std::string& path, base::Diagnostics& sink) {
   if (entry.key == "file") return;  // it is read
   if (cluster.find(entry.key) == nullptr && entry.key.find_first_of(".[") == std::string::npos) {
@@ -80,7 +80,7 @@ std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const s
   if (!has_file) return std::nullopt;
   const base::Yaml named = section_of_file(directory / *file);
   // Files that name files could name each other in a circle.
-  if (named.find("file") != nullptr) map.complain("file", "its cluster is another file's in turn", "name that file here");
+  if (named.find("file") != nullptr) map.complain("file", "its cluster is itself another file's", "name that file here");
   sink.throw_if_any();
   return expand_cluster(named, path, (directory / *file).parent_path());
 }
@@ -99,7 +99,7 @@ base::Yaml expand_cluster(const base::Yaml& written, const std::string& path, co
   if (!start) return section;
   base::Diagnostics sink;
   base::Yaml cluster = std::move(*start);
-  if (section.find("node_types") != nullptr) {  // they stand instead of these
+  if (section.find("node_types") != nullptr) {  // they replace these
     cluster.erase("node");
     cluster.erase("nodes");
   }

@@ -21,7 +21,7 @@ std::optional<std::string> gpus_of(const std::string& path, std::string_view key
 
 bool is_file_of_profile(const std::string& path) { return gpus_of(path, "file") || path == std::string(kNetwork) + ".file"; }
 
-// Calls visit(path, value) for everything that stands in `value`, itself included.
+// Calls visit(path, value) for everything in `value`, itself included.
 template <class Tree, class Visit>
 void walk(Tree& value, const std::string& path, const Visit& visit) {
   visit(path, value);

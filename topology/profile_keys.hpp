@@ -13,7 +13,7 @@
 
 namespace topology {
 
-// Makes files of profiles in `value` whole paths, which start at `directory`. `path`: where the value stands in the section ("node.gpus"),
+// Makes files of profiles in `value` whole paths, which start at `directory`. `path`: of the value in the section ("node.gpus"),
 // empty for the section itself.
 void complete_profile_files(base::Yaml& value, const std::string& path, const std::filesystem::path& directory);
 // Removes from a section the name of each profile that `value`, which will be put at `path`, gives a file of, and the other way round.

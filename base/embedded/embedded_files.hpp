@@ -21,7 +21,7 @@ struct EmbeddedFile {
 // The files of one kind, sorted by name.
 class EmbeddedFiles {
  public:
-  // `kind` is how messages call such a file: "device profile". Its first word stands in places: "<device NAME>:3:5".
+  // `kind` is how messages call such a file: "device profile". Its first word is part of places: "<device NAME>:3:5".
   constexpr EmbeddedFiles(std::string_view kind, std::span<const EmbeddedFile> files) : kind_(kind), files_(files) {}
 
   [[nodiscard]] constexpr auto begin() const { return files_.begin(); }

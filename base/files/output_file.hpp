@@ -12,7 +12,7 @@ namespace base {
 
 class OutputFile {
  public:
-  // Makes a file of a passing name in the folder of `file`. Where `file` is a link, what it leads to is written; a device, a pipe or one of
+  // Makes a temporary file in the folder of `file`. Where `file` is a link, what it leads to is written; a device, a pipe or one of
   // this process's own descriptors (/dev/stdout) is written directly.
   // Throws: InputError, as the others here, which names the file and why.
   explicit OutputFile(const std::filesystem::path& file);

@@ -37,7 +37,7 @@ std::string message_of(const Worker::Work& work, std::size_t task) {
   } catch (const std::exception& e) { return kFailed + std::string(e.what()); }
 }
 
-// Before each message stands its length.
+// Each message follows its length.
 std::string framed(const std::string& message) {
   const std::uint64_t length = message.size();
   std::string bytes(sizeof length, '\0');

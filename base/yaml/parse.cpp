@@ -1,4 +1,4 @@
-// Text becomes a tree through yaml-cpp's events, because its nodes forget where a key stands and drop the second of two equal keys.
+// Text becomes a tree through yaml-cpp's events, because its nodes forget where a key is and drop the second of two equal keys.
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

@@ -19,7 +19,7 @@ enum class UnknownKey { refuse, add };
 void patch_yaml(Yaml& root, std::string_view dotted_path, const Yaml& value, Diagnostics& sink, const std::string& value_path,
                 UnknownKey unknown = UnknownKey::refuse);
 
-// Returns: what stands at a dotted path, or nullptr.
+// Returns: the value at a dotted path, or nullptr.
 [[nodiscard]] Yaml* find_at(Yaml& root, std::string_view dotted_path);
 
 }  // namespace base

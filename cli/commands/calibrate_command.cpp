@@ -176,7 +176,7 @@ std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
 
 std::string without_folders(const std::string& file) { return file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1); }
 
-// Stands in the profile beside the numbers. Folders are left out: they differ from machine to machine.
+// Written in the profile next to the numbers. Folders are left out: they differ from machine to machine.
 std::string command_line(const CalibrateFlags& f) {
   std::string text = fmt::format("foreshard calibrate --device {}", without_folders(f.device));
   for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);
@@ -235,7 +235,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_option("--constant", f->framework.constants, "Fit only these constants, e.g. host.forward_kernel, sustained.a100")
       ->allow_extra_args(false)
       ->needs(framework);
-  c->add_option("--evaluations", f->framework.evaluations, "At most so many simulations of all points")
+  c->add_option("--evaluations", f->framework.evaluations, "Most simulations of all points")
       ->check(CLI::Range(1, 100000))
       ->needs(framework);
   c->add_option("--jobs", f->framework.jobs, "Worker processes")->check(CLI::Range(1, 1024))->needs(framework);

@@ -25,7 +25,7 @@ std::vector<Command> subcommands_of(const Command& c) {
   return all;
 }
 
-// The program itself, then every command behind its parent, in the order in which they were added.
+// The program itself, then every command after its parent, in the order in which they were added.
 std::vector<Command> all_commands(const CLI::App& app) {
   std::vector<Command> all{{&app, app.get_name()}};
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -157,7 +157,7 @@ pcg::Pcg graph_of(const RulesFlags& f) {
 
 int match(const RulesFlags& f) {
   const pcg::Pcg graph = graph_of(f);
-  std::vector<rules::Rule> made;  // where those at hand are not meant
+  std::vector<rules::Rule> made;  // where the built-in ones are not meant
   if (!f.file.empty()) {
     made = loaded(f);
   } else if (f.operators || !f.families.empty()) {
@@ -218,7 +218,7 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::Option* builtin = g->add_option("--write-builtin", f->builtin, "Write the rules to this file as those that ship with the program");
   for (CLI::Option* o : choice) builtin->excludes(o);
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
-  add(*rules, action, f, "axioms", "What proofs rest on, each tried shard by shard at small shapes", show_axioms)
+  add(*rules, action, f, "axioms", "What proofs are based on, each tried shard by shard at small shapes", show_axioms)
       ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
   CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);
   s->add_option("file", f->file, "A rule file")->required();

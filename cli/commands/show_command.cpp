@@ -179,7 +179,7 @@ void add_show(CLI::App& app, Action& action) {
   add_kind(*show, action,
            {"plan", "A saved plan, or what two of them do otherwise", "A plan file", show_plan, nullptr,
             "Another plan of the same model, to compare with"});
-  add_kind(*show, action, {"rules", "A rule file; foreshard rules show tells one rule with its proof", "A rule file", show_rules});
+  add_kind(*show, action, {"rules", "A rule file; foreshard rules show has one rule with its proof", "A rule file", show_rules});
   add_planners(*show, action);
 }
 

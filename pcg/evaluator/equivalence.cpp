@@ -106,7 +106,7 @@ class Comparison {
     }
     for (std::size_t n = 0; n < states_.size(); ++n)
       if (states_[n] == State::differs && open[n] && plan_.nodes()[n].computes())
-        return fmt::format("; \"{}\" is the first to differ on the way{}", plan_.nodes()[n].name, behind(plan_.nodes()[n]));
+        return fmt::format("; \"{}\" is the first to differ on the way{}", plan_.nodes()[n].name, after(plan_.nodes()[n]));
     return "";
   }
 
@@ -117,10 +117,10 @@ class Comparison {
     return std::ranges::equal(a, b, {}, &FieldTensor::shape, &FieldTensor::shape);
   }
   // Operators that the model does not have.
-  [[nodiscard]] std::string behind(const PcgNode& node) const {
+  [[nodiscard]] std::string after(const PcgNode& node) const {
     for (TensorRef t : node.inputs) {
       while (plan_.node(t.node).parallel_operator()) t = plan_.node(t.node).inputs[0];
-      if (states_[t.node.value] == State::unknown) return fmt::format(", behind \"{}\"", plan_.node(t.node).name);
+      if (states_[t.node.value] == State::unknown) return fmt::format(", after \"{}\"", plan_.node(t.node).name);
     }
     return "";
   }

@@ -125,7 +125,7 @@ Place place_of(const ParallelShape& s, const ShardIndex& at) {
   return p;
 }
 
-// Returns the shards behind a parallel operator. Requires: op applies to `in`, the shape of `from`. Throws: ShapeError for pipeline and
+// Returns the shards after a parallel operator. Requires: op applies to `in`, the shape of `from`. Throws: ShapeError for pipeline and
 // batch.
 Shards move_shards(const ParallelOperator& op, const Shards& from, const ParallelShape& in) {
   const ParallelShape out = pcg::apply(op, in);
@@ -318,7 +318,7 @@ class Evaluation {
   std::uint64_t seed_;
   std::vector<std::int64_t> limits_;  // by node
   std::map<std::size_t, std::size_t> last_reader_;
-  std::vector<std::vector<Shards>> made_;  // by node, by output; emptied behind the last reader
+  std::vector<std::vector<Shards>> made_;  // by node, by output; emptied after the last reader
 };
 
 }  // namespace

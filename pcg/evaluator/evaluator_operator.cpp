@@ -32,7 +32,7 @@ std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
   return {y};
 }
 
-// `count` products of a[m, k] and b[k, n], one behind the other, each with a bias of its own where there is one.
+// `count` products of a[m, k] and b[k, n], one after another, each with a bias of its own where there is one.
 FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Activation activation, bool bias = false) {
   FieldTensor y = blank(t.outputs[0]);
   const Sizes& a = t.inputs[0].sizes();
@@ -270,10 +270,10 @@ std::vector<FieldTensor> run(const Pool2d& op, const ShardTask& t) {
 
 enum ExpertTag : std::uint64_t { kDispatch = 301, kCombine };
 
-// How much of a token goes to (comes back from) a place of an expert depends on all gates of the piece of the sequence that both
-// belong to: its tokens compete for its places. Tokens and places are counted from the piece's first, so that a shard need not know which
-// pieces it has.
-Hash gates_of_piece(ExpertTag tag, const Operand& gates, std::int64_t first_token, std::int64_t tokens) {
+// How much of a token goes to (comes back from) a place of an expert depends on all gates of the slice of the sequence that both
+// belong to: its tokens compete for its places. Tokens and places are counted from the slice's first, so that a shard need not know which
+// slices it has.
+Hash gates_of_slice(ExpertTag tag, const Operand& gates, std::int64_t first_token, std::int64_t tokens) {
   const std::int64_t experts = gates.sizes()[2];
   Hash h(tag);
   for (std::int64_t i = first_token * experts; i < (first_token + tokens) * experts; ++i)
@@ -283,14 +283,14 @@ Hash gates_of_piece(ExpertTag tag, const Operand& gates, std::int64_t first_toke
 std::uint32_t share(const Hash& gates, std::int64_t s, std::int64_t e, std::int64_t c) {
   return Hash(gates)(static_cast<std::uint64_t>(s))(static_cast<std::uint64_t>(e))(static_cast<std::uint64_t>(c)).element();
 }
-// Visits every (token, place of expert) of a piece with its share: routed(index of the token's row, index of the expert's row, share).
+// Visits every (token, place of expert) of a slice with its share: routed(index of the token's row, index of the expert's row, share).
 template <class Visit>
 void route(ExpertTag tag, const Operand& gates, std::int64_t capacity, Visit&& routed) {
   const Sizes& g = gates.sizes();  // b, s, experts
-  const std::int64_t pieces = std::gcd(g[1], capacity), tokens = g[1] / pieces, places = capacity / pieces;
-  for (std::int64_t p = 0; p < g[0] * pieces; ++p) {
-    const Hash h = gates_of_piece(tag, gates, p * tokens, tokens);
-    const std::int64_t b = p / pieces, first_place = p % pieces * places;
+  const std::int64_t slices = std::gcd(g[1], capacity), tokens = g[1] / slices, places = capacity / slices;
+  for (std::int64_t p = 0; p < g[0] * slices; ++p) {
+    const Hash h = gates_of_slice(tag, gates, p * tokens, tokens);
+    const std::int64_t b = p / slices, first_place = p % slices * places;
     for (std::int64_t s = 0; s < tokens; ++s)
       for (std::int64_t e = 0; e < g[2]; ++e)
         for (std::int64_t c = 0; c < places; ++c) routed(p * tokens + s, (e * g[0] + b) * capacity + first_place + c, share(h, s, e, c));

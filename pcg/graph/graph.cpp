@@ -193,7 +193,7 @@ Graph GraphBuilder::build() && {
 
 namespace {
 
-// Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors behind each other.
+// Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors one after another.
 void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
   // By whole units, so that products stay below the dim's size.
   const std::int64_t common = std::gcd(before, now), unit = before / common;

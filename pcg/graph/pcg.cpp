@@ -216,7 +216,7 @@ std::string to_dot(const Graph& graph) { return dot(graph); }
 
 namespace {
 
-// Adds the nodes of a graph one by one, each behind the conversions that its inputs need. The same parallel operator on the same
+// Adds the nodes of a graph one by one, each after the conversions that its inputs need. The same parallel operator on the same
 // tensor is made once: so consumers share chains, and chains share what they begin with.
 class Parallelizer {
  public:

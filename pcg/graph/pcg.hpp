@@ -74,7 +74,7 @@ class Pcg {
 class PcgBuilder {
  public:
   PcgBuilder(std::string name, std::vector<Block> blocks);
-  // Add a node behind those that are there. Refuse, naming the node, when the operator refuses its inputs, the sharding is unlawful, an
+  // Add a node after those that are there. Refuse, naming the node, when the operator refuses its inputs, the sharding is unlawful, an
   // input's parallel shape is not the one that the sharding asks for, the name is taken, or the block does not exist; the builder is then
   // as it was. try_: return the refusal; the others throw it as a ShapeError.
   [[nodiscard]] base::Attempt<NodeId> try_add(std::string name, Operator op, std::vector<TensorRef> inputs, Sharding sharding, int block);

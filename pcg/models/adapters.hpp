@@ -17,7 +17,7 @@ struct Adapters {
 // The last words of the names of linear layers that can get one, each once, in the order of the graph.
 [[nodiscard]] std::vector<std::string> adaptable(const Graph& graph);
 
-// All weights frozen; behind each chosen layer L: L.lora_a of `rank` outputs on what L reads, L.lora_b as wide as L, and the sum L.lora.
+// All weights frozen; after each chosen layer L: L.lora_a of `rank` outputs on what L reads, L.lora_b as wide as L, and the sum L.lora.
 // The factor alpha / rank is part of that sum. Requires: every word of `on` is one of adaptable(). Cost: O(nodes).
 [[nodiscard]] Graph with_adapters(const Graph& graph, const Adapters& adapters);
 

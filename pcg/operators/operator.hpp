@@ -92,7 +92,7 @@ struct Softmax {
 // never stored. rope: rotates q and k by position.
 // Inputs: packed: one tensor [.., s, (heads + 2 kv_heads) d], laid out by kv head: its queries, its key, its value;
 // else q[.., s, heads d], k[.., t, kv_heads d], v[.., t, kv_heads e]; latent: q[.., s, heads (n + r)], kv[.., t, kv_heads (n + e)],
-// r[.., t, r]: a key is its own n numbers and r that all heads share (DeepSeek-V2, arXiv 2405.04434, section 2.1). Behind them the weights:
+// r[.., t, r]: a key is its own n numbers and r that all heads share (DeepSeek-V2, arXiv 2405.04434, section 2.1). After them the weights:
 // gains [d] of queries and of keys if qk_norm, sinks [heads] if sinks, bias [buckets, heads] (relative positions) if has_bias.
 // Output [.., s, heads e]; e is d where inputs do not say otherwise.
 struct Attention {
@@ -118,7 +118,7 @@ struct Attention {
 // positions, of each channel by itself, and silu make x, B and C of each position; each head scans them with its state h [p, state],
 // h = exp(-a dt) h + dt x B^T, y = h C + d x, with dt = softplus(step + its bias); y times silu(gate) is RMS-normalised over its group.
 // Input: one tensor [.., s, groups (heads / groups (2 p + 1) + 2 state)], laid out by group: gates and x of its heads, B, C, and a step for
-// each head. Behind it the weights: filters [channels, kernel] and their biases [channels], where channels = groups (heads / groups p +
+// each head. After it the weights: filters [channels, kernel] and their biases [channels], where channels = groups (heads / groups p +
 // 2 state); a, step biases and d, [heads] each; gains [heads p]. Output [.., s, heads p].
 struct StateSpace {
   std::int64_t heads = 1;
@@ -208,7 +208,7 @@ struct Summands {
   bool operator==(const Summands&) const = default;
 };
 // Mixture of experts (GShard). MoeDispatch: x[b, s, h], gates[b, s, experts] -> [experts, b, c, h], c = ceil(top_k * s * capacity_factor
-// * imbalance / experts); each of gcd(s, c) equal pieces of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out]
+// * imbalance / experts); each of gcd(s, c) equal slices of s has its own share of c. ExpertLinear: x[experts, b, c, k], w[experts, k, out]
 // (+ bias[experts, out]) -> [experts, b, c, out]. MoeCombine: y[experts, b, c, h], gates[b, s, experts] -> [b, s, h].
 // Routing limited to groups (DeepSeek-V2, arXiv 2405.04434, section 2.2.2): a token has its experts in `groups_per_token` of `groups` equal
 // parts of them, which bounds how many hosts it travels to; values do not depend on it.

@@ -58,7 +58,7 @@ class Checked {
     const auto word = [](Element e) { return e == Element::index ? "indices" : "numbers"; };
     return in_[i].element == expected || refuse("input {} holds {}, expected {}", i, word(in_[i].element), word(expected));
   }
-  // The weights behind the first `activations` inputs are as weight_shapes() says.
+  // The weights after the first `activations` inputs are as weight_shapes() says.
   [[nodiscard]] bool weights(std::size_t activations) {
     if (in_.size() < activations) return refuse("has {} inputs, expected at least {}", in_.size(), activations);
     const base::Attempt<std::vector<TensorShape>> wanted = try_weight_shapes(op_, in_.first(activations));

@@ -68,7 +68,7 @@ Weights weights_of(const BatchNorm&, Shapes a) {
   return std::vector<TensorShape>(2, real({channels}));
 }
 Weights weights_of(const Attention& o, Shapes a) {
-  // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count is handed over.
+  // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count may be given.
   constexpr std::int64_t kRelativePositionBuckets = 32;
   std::vector<TensorShape> result;
   if (o.qk_norm) {

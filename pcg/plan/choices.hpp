@@ -75,10 +75,10 @@ struct MemoryPolicy {
 };
 
 struct Overlap {
-  std::optional<bool> gradients;   // they are synchronised beside the backward pass
-  std::optional<bool> parameters;  // weights updated in shards (ZeRO-1 and -2) are gathered beside the next forward pass
-  std::optional<bool> tensor;      // gathers before a product and reductions behind it run beside the product, piece by piece
-  // Tokens travel to and from their experts beside the kernels of another micro-batch: forward passes are merged with backward passes
+  std::optional<bool> gradients;   // their synchronisation overlaps with the backward pass
+  std::optional<bool> parameters;  // weights updated in shards (ZeRO-1 and -2) are gathered during the next forward pass
+  std::optional<bool> tensor;      // gathers before a product and reductions after it overlap with the product, in slices
+  // Tokens travel to and from their experts during the kernels of another micro-batch: forward passes are merged with backward passes
   // (sim/schedules/schedule.hpp).
   std::optional<bool> experts;
   bool operator==(const Overlap&) const = default;

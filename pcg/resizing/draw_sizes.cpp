@@ -29,7 +29,7 @@ class ImageSizes {
   ImageSizes(const Graph& graph, const Pcg* pcg);
   [[nodiscard]] bool contains(std::int64_t size) const { return sizes_.contains(size); }
   // Returns a new size, never larger than the old one, which it is when nothing else may do. Where rows or columns are cut it
-  // differs from the old one by a multiple of all strides behind each other times the degrees: then each convolution and pool makes as many
+  // differs from the old one by a multiple of the product of all strides times the degrees: then each convolution and pool makes as many
   // rows less as the degrees go into.
   [[nodiscard]] std::int64_t draw(std::int64_t size, bool last_resort, base::Random& random) const;
 
@@ -148,7 +148,7 @@ bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
 class Search {
  public:
   Search(const Graph& graph, const Pcg* pcg, std::uint64_t seed)
-      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), pieces_(graphs_), random_(seed), images_(graph, pcg) {
+      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), segments_(graphs_), random_(seed), images_(graph, pcg) {
     for (std::size_t g = 0; g < graphs_.size(); ++g) add_free_sizes(form(g), sizes_);
     sizes_.erase(sizes_.begin(), sizes_.upper_bound(kKept));
     if (pcg) needed_ = laws_of_degrees(*pcg, form(graphs_.size() - 1));
@@ -184,7 +184,7 @@ class Search {
   }
   // Weights of the second graph are those of the first.
   [[nodiscard]] Together form(std::size_t g) const {
-    return {.graph = graphs_[g], .segments = pieces_, .number = g, .weights = g == 0 ? nullptr : &weights_};
+    return {.graph = graphs_[g], .segments = segments_, .number = g, .weights = g == 0 ? nullptr : &weights_};
   }
 
   Drawing draw(bool last_resort) {
@@ -215,7 +215,7 @@ class Search {
       Rebuild how = by(drawing.map, form(g));
       how.check = [&](GraphNodeId n, const Operator& op, auto before, auto after) {
         const GraphNode& node = graphs_[g].node(n);
-        const auto segments = [&](std::size_t i, std::size_t d) { return pieces_.of(g, node.inputs[i], d); };
+        const auto segments = [&](std::size_t i, std::size_t d) { return segments_.of(g, node.inputs[i], d); };
         repair = repair_sizes(node.op, op, before, after, drawing.map, drawing.laws, segments);
         return !repair;
       };
@@ -237,7 +237,7 @@ class Search {
 
   const Pcg* pcg_;
   std::vector<Graph> graphs_;
-  Segments pieces_;
+  Segments segments_;
   base::Random random_;
   ImageSizes images_;
   std::set<std::int64_t> sizes_;

@@ -21,7 +21,7 @@ struct SmallForms {
 // Method: dims are cut in segments, graph and PCG together, so that each size is a sum of segments. Each size of a segment, and each count,
 // is a variable; all segments of one size stay of one size, so that residuals and ties survive. Variables are drawn at random among the
 // small multiples of the degrees that dims with such segments are cut in. Sums need no equations then; what is no sum (products of
-// reshapes, heads that divide a width, groups that divide channels, rows behind a stride) is repaired one variable at a time
+// reshapes, heads that divide a width, groups that divide channels, rows after a stride) is repaired one variable at a time
 // (size_repair.hpp), and a draw that no repair makes fit is given up for another. Weights follow from their readers in the graph, and from
 // the graph in the PCG.
 //

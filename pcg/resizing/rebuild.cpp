@@ -118,9 +118,9 @@ class ByValue : public NewSizes {
   const SizeMap& map_;
 };
 
-class ByPiece : public NewSizes {
+class BySegments : public NewSizes {
  public:
-  ByPiece(const SizeMap& map, const Together& one, GraphNodeId node) : map_(map), one_(one), node_(node) {}
+  BySegments(const SizeMap& map, const Together& one, GraphNodeId node) : map_(map), one_(one), node_(node) {}
   std::int64_t count(std::int64_t old) override { return look_up(map_, old); }
   std::int64_t output(std::size_t output, std::size_t dim, std::int64_t) override { return sum({node_, static_cast<int>(output)}, dim); }
   std::int64_t input(std::size_t input, std::size_t dim, std::int64_t) override { return sum(one_.graph.node(node_).inputs[input], dim); }
@@ -202,14 +202,14 @@ Rebuild by(const SizeMap& map, const Graph& graph) {
 Rebuild by(const SizeMap& map, const Together& one) {
   return {.change =
               [&map, one](GraphNodeId n, auto before, auto after) {
-                ByPiece sizes(map, one, n);
+                BySegments sizes(map, one, n);
                 return with_sizes(one.graph.node(n).op, sizes, before, after);
               },
           .weight =
               [&map, one](GraphNodeId n) {
                 if (one.weights)
                   if (const auto it = one.weights->find(one.graph.node(n).name); it != one.weights->end()) return it->second;
-                ByPiece sizes(map, one, n);
+                BySegments sizes(map, one, n);
                 return weight_shape(one.graph, n, sizes);
               },
           .weights_are_known = one.weights != nullptr};

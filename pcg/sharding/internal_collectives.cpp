@@ -48,7 +48,7 @@ std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop
 }
 
 struct Halos {
-  int before = 0, behind = 0;
+  int before = 0, after = 0;
 };
 Halos halos(const Window& w) { return {w.padding, std::max(0, w.kernel - w.stride - w.padding)}; }
 
@@ -69,9 +69,9 @@ std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace
       result.push_back({.kind = there, .loop = loop, .shape = halo});
       result.push_back({.kind = back, .loop = loop, .shape = halo, .backward = true});
     };
-    add(Kind::halo_before, Kind::halo_behind, b.before);
-    add(Kind::halo_behind, Kind::halo_before, b.behind);
-    held.sizes[dim] += b.before + b.behind;
+    add(Kind::halo_before, Kind::halo_after, b.before);
+    add(Kind::halo_after, Kind::halo_before, b.after);
+    held.sizes[dim] += b.before + b.after;
   }
   return result;
 }
@@ -79,7 +79,7 @@ std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace
 }  // namespace
 
 bool runs_before(const InternalCollective& c) {
-  return c.kind == Kind::all_gather || (!c.backward && (c.kind == Kind::halo_before || c.kind == Kind::halo_behind));
+  return c.kind == Kind::all_gather || (!c.backward && (c.kind == Kind::halo_before || c.kind == Kind::halo_after));
 }
 
 std::vector<InternalCollective> internal_collectives(const Operator& op, const IterationSpace& space, const Sharding& sharding,
@@ -105,16 +105,16 @@ std::vector<TensorShape> shards_with_halos(const Operator& op, const IterationSp
   std::vector<TensorShape> shards;
   for (std::size_t i = 0; i < inputs.size(); ++i) shards.push_back(input_shape(space, sharding, i, inputs[i]).shard());
   if (!std::holds_alternative<Conv2d>(op) && !std::holds_alternative<Pool2d>(op)) return shards;
-  std::array<std::int64_t, 4> before{}, behind{};
+  std::array<std::int64_t, 4> before{}, after{};
   for (const InternalCollective& c : internal_collectives(op, space, sharding, inputs)) {
     if (c.backward) continue;
     const auto dim = static_cast<std::size_t>(std::ranges::find(space.inputs[0], c.loop) - space.inputs[0].begin());
-    (c.kind == InternalCollective::Kind::halo_before ? before : behind)[dim] = c.shape.sizes[dim];
+    (c.kind == InternalCollective::Kind::halo_before ? before : after)[dim] = c.shape.sizes[dim];
   }
   for (const std::size_t dim : {2U, 3U}) {
     const int loop = space.inputs[0][dim];
     const bool inside = loop >= 0 && sharding.degrees[static_cast<std::size_t>(loop)] > 2;
-    shards[0].sizes[dim] += inside ? before[dim] + behind[dim] : std::max(before[dim], behind[dim]);
+    shards[0].sizes[dim] += inside ? before[dim] + after[dim] : std::max(before[dim], after[dim]);
   }
   return shards;
 }

@@ -68,7 +68,7 @@ Space elementwise(Shapes in, Shapes out, bool linear, std::optional<std::size_t>
   return s;
 }
 
-// A product of its first two inputs; a bias behind them lets no sums pass.
+// A product of its first two inputs; a bias after them lets no sums pass.
 std::vector<Passing> factors(Shapes in) {
   std::vector<Passing> alone(in.size(), Passing::no);
   alone[0] = alone[1] = Passing::factor;
@@ -111,9 +111,9 @@ int spatial(Space& s, const char* name, std::int64_t in, std::int64_t out, const
   const int l = s.loop(name, in, Cut::none);
   if (window.kernel == 0 || in != out * window.stride) return l;
   Loop& loop = s.loops[static_cast<std::size_t>(l)];
-  const int behind = std::max(0, window.kernel - window.stride - window.padding);
-  loop.cut = window.padding == 0 && behind == 0 ? Cut::free : Cut::internal;
-  loop.least = std::max(1, std::max(window.padding, behind));
+  const int after = std::max(0, window.kernel - window.stride - window.padding);
+  loop.cut = window.padding == 0 && after == 0 ? Cut::free : Cut::internal;
+  loop.least = std::max(1, std::max(window.padding, after));
   return l;
 }
 
@@ -185,7 +185,7 @@ Space space(const Attention& o, Shapes in, Shapes) {
   return s;
 }
 
-// heads counts the groups with their heads: every hidden dim is laid out by it. Positions are scanned one behind the other.
+// heads counts the groups with their heads: every hidden dim is laid out by it. Positions are scanned one after another.
 Space space(const StateSpace& o, Shapes in, Shapes) {
   Space s;
   const std::size_t rank = in[0].sizes.size();
@@ -316,8 +316,8 @@ Space space(const Summands& o, Shapes in, Shapes out) {
   return s;
 }
 
-// A piece of the sequence has its own places at every expert, so s cuts both. Which tokens an expert takes depends on all gates of their
-// piece: the experts are not cut here.
+// A slice of the sequence has its own places at every expert, so s cuts both. Which tokens an expert takes depends on all gates of their
+// slice: the experts are not cut here.
 Space moe(const TensorShape& gates, std::int64_t places, std::int64_t width) {
   Space s;
   s.loop("b", gates.sizes[0]);

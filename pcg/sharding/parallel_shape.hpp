@@ -89,9 +89,9 @@ using ParallelOperator = std::variant<Partition, Combine, Replicate, Reduce, Dis
 [[nodiscard]] std::string_view kind_name(const ParallelOperator& op);
 // The names of all kinds, in the order of the alternatives of ParallelOperator.
 [[nodiscard]] const std::vector<std::string>& parallel_operator_kind_names();
-// Returns the parallel shape behind the operator, or why it does not apply; it makes at most kMostShards shards.
+// Returns the parallel shape after the operator, or why it does not apply; it makes at most kMostShards shards.
 [[nodiscard]] base::Attempt<ParallelShape> try_apply(const ParallelOperator& op, const ParallelShape& in);
-// Returns the parallel shape behind the operator. Throws: ShapeError when it does not apply.
+// Returns the parallel shape after the operator. Throws: ShapeError when it does not apply.
 [[nodiscard]] ParallelShape apply(const ParallelOperator& op, const ParallelShape& in);
 // Returns a chain of parallel operators from one parallel shape of a tensor to another, in the order Reduce, Discard, Combine, Partition,
 // Replicate; it is empty when the two are equal.

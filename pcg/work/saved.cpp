@@ -53,7 +53,7 @@ void save(const Attention& o, const Shard& p, Saved& s) {
   if (o.dropout > 0) s.own_attention += base::Bytes(sizes.scores) + p.bytes_of_reals(sizes.scores);  // the mask and what it lets through
   s.own += s.own_attention;
 }
-// The input, and what the scan gave before and behind its gate; the rest is computed again.
+// The input, and what the scan gave before and after its gate; the rest is computed again.
 void save(const StateSpace&, const Shard& p, Saved& s) {
   s.inputs[0] = true;
   s.own += 2 * p.bytes_out();

@@ -52,7 +52,7 @@ std::string comment_after(const std::string& line) {
 }
 
 struct Comments {
-  std::string above, behind;
+  std::string above, after;
 };
 
 // By line, of lines with keys; `at_end`: below the last of them.
@@ -81,10 +81,10 @@ std::string with_fitted(const std::string& before, const profiles::NetworkProfil
       // The first key of an old line takes its comments: keys in braces come after the one that has them.
       Comments taken = std::exchange(comments[old->second], {});
       placed[line].above += taken.above;
-      if (placed[line].behind.empty()) placed[line].behind = taken.behind;
+      if (placed[line].after.empty()) placed[line].after = taken.after;
     }
   std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) text += placed[i].above + lines[i] + placed[i].behind + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += placed[i].above + lines[i] + placed[i].after + "\n";
   return text + at_end;
 }
 

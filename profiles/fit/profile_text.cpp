@@ -104,8 +104,8 @@ void CommentedYaml::ensure_block(const std::string& section) {
   // From the opening brace to the one that closes it.
   std::size_t last = first, column = static_cast<std::size_t>(entry.value.mark.column) - 1;
   while (lines_[last].find('}', column) == std::string::npos) ++last, column = 0;
-  const std::string behind = lines_[last].substr(lines_[last].find('}', column) + 1);
-  std::vector<std::string> written{fmt::format("{}{}:{}", blanks(indent), section, behind)};
+  const std::string after = lines_[last].substr(lines_[last].find('}', column) + 1);
+  std::vector<std::string> written{fmt::format("{}{}:{}", blanks(indent), section, after)};
   for (const Yaml::Entry& e : entry.value.entries) written.push_back(fmt::format("{}{}: {}", blanks(indent + 2), e.key, e.value.scalar));
   lines_.erase(place(first), place(last + 1));
   lines_.insert(place(first), written.begin(), written.end());

@@ -44,14 +44,14 @@ class CommentedYaml {
 inline constexpr std::string_view kCalibrated = "# foreshard calibrate", kWritten = "# Written by `foreshard calibrate`", kMore = "#   ";
 
 // A device profile's file with fitted models in it. Text that people wrote stays as it is, comments included; fitted models follow it.
-// Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`; keys behind it are lost.
+// Returns `profile` with its part `fitted:` (always the last one) replaced by `fitted`; keys after it are lost.
 // Throws: base::InputError when the text is no YAML or `device` is written in braces.
 [[nodiscard]] std::string with_fitted(const std::string& profile, const profiles::Fitted& fitted);
 
 // A network profile's file with fitted numbers in it. A fit may change every number, so the file is written anew; comments that people
-// wrote stay where they stood.
-// Returns the text form of `profile` with the comments of `before`, the file that the fit started from: each above or behind the key that
-// it stood above or behind, those behind the last key at the end. Comments on keys that the profile no longer has are lost.
+// wrote stay where they were.
+// Returns the text form of `profile` with the comments of `before`, the file that the fit started from: each above or after the key that
+// it was above or after, those after the last key at the end. Comments on keys that the profile no longer has are lost.
 // Throws: base::InputError when `before` is no YAML.
 [[nodiscard]] std::string with_fitted(const std::string& before, const profiles::NetworkProfile& profile);
 

@@ -78,8 +78,8 @@ void read_own_collectives(const CsvTable& t, Measurements& into) {
   }
 }
 
-// NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective. Nobody
-// says how its eight L40S are wired: two of them have a path of PCIe alone, four reach a quarter of its rate and eight a fifteenth.
+// NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective. How
+// its eight L40S are wired is not published: two of them have a path of PCIe alone, four reach a quarter of its rate and eight a fifteenth.
 void read_aiconfigurator(const CsvTable& t, Measurements& into) {
   static const Names kPresets = {{"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"},
                                  {"b200_sxm", "dgx-b200"},      {"b300_sxm", "dgx-b300"}, {"gb200", "gb200-nvl72"},

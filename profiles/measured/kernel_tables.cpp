@@ -195,7 +195,7 @@ void read_neusight_products(const CsvTable& t, Measurements& into) {
   });
 }
 
-// NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" behind: one and a number).
+// NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" at the end: one and a number).
 void read_neusight_traffic(const CsvTable& t, Measurements& into) {
   KernelRows c(t, into);
   c.each("device", [&](const CsvRow& row, const std::string& device) {

@@ -198,8 +198,8 @@ double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel
   const double rows = static_cast<double>(k.batch) * static_cast<double>(k.m);
   const double dims = products_of(k.kind) * static_cast<double>(k.k);
   const double met = k.flops.value() / (2 * rows * dims);
-  const double border = kQueriesOfBlock * std::max(0.0, 1 - static_cast<double>(k.n) / static_cast<double>(k.m));
-  return m.launch_s + 2 * rows * (met + m.fixed_keys + border) * (dims + m.score_dims) / (peak * m.peak_share);
+  const double masked = kQueriesOfBlock * std::max(0.0, 1 - static_cast<double>(k.n) / static_cast<double>(k.m));
+  return m.launch_s + 2 * rows * (met + m.fixed_keys + masked) * (dims + m.score_dims) / (peak * m.peak_share);
 }
 
 }  // namespace profiles

@@ -106,7 +106,7 @@ using AttentionParameters = std::array<double, kAttentionParameters>;
 
 // Returns seconds:  launch_s + 2 rows ((met + extra) (dims + score_dims)) / (peak peak_share)  with rows = batch m queries, dims the widths
 // of the pass' products together, met the keys that a query meets on average (FLOPs / (2 rows dims)), and extra = fixed_keys and, where
-// queries reach fewer keys than there are, the keys at the borders of the reach that a block of queries computes and masks.
+// queries reach fewer keys than there are, the keys at the ends of the reach that a block of queries computes and masks.
 // Requires: pcg::is_attention(k.kind) and profiles::is_product(k). peak: FLOP/s.
 [[nodiscard]] double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel& k);
 

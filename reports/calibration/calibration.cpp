@@ -145,7 +145,7 @@ class Sums {
     all_.see(r.error());
     if (r.held_out) held_out_.see(r.error());
   }
-  [[nodiscard]] std::vector<std::string> behind(std::vector<std::string> cells) const {
+  [[nodiscard]] std::vector<std::string> after(std::vector<std::string> cells) const {
     for (const Errors* e : {&all_, &held_out_, &short_}) e->add_to(cells);
     return cells;
   }
@@ -174,9 +174,9 @@ std::string residuals_text(std::span<const NetworkResidual> residuals) {
   Table table = empty_table();
   for (const auto& [key, sums] : lines) {
     const auto& [cluster, nodes, gpus, kind, file] = key;
-    table.row(sums.behind({cluster, std::to_string(nodes), std::to_string(gpus), kind, file}));
+    table.row(sums.after({cluster, std::to_string(nodes), std::to_string(gpus), kind, file}));
   }
-  table.row(total.behind({"all", "", "", "", ""}));
+  table.row(total.after({"all", "", "", "", ""}));
   return table.text();
 }
 

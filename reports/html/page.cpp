@@ -28,7 +28,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// "</script>" or "<!--" in a name would end the element, or change how it is read (HTML standard, 4.12.1.3); in JSON "<" stands in texts
+// "</script>" or "<!--" in a name would end the element, or change how it is read (HTML standard, 4.12.1.3); in JSON "<" occurs in texts
 // alone.
 std::string for_script(const Json& data) {
   std::string out;

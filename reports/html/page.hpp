@@ -15,7 +15,7 @@ namespace reports {
 [[nodiscard]] std::string scenario_page(std::span<const ReportedScenario> scenarios);
 [[nodiscard]] std::string validation_page(const confidence::Assessment& assessment);
 
-// Return the data alone, as JSON that may stand in a <script>: no "<" is left in it.
+// Return the data alone, as JSON that may be in a <script>: no "<" is left in it.
 [[nodiscard]] std::string scenario_page_data(std::span<const ReportedScenario> scenarios);
 [[nodiscard]] std::string validation_page_data(const confidence::Assessment& assessment);
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kDataBytes = 4'100'000, kResultsBytes = 1'700'000, kMemoryBytes = 300'000, kGraphBytes = 500'000,
                       kNotesBytes = 150'000, kClusterBytes = 50'000;
 
-// Bytes that several parts have between them: what one leaves over goes to those behind it.
+// Bytes that several parts have between them: what one leaves over goes to those after it.
 class Share {
  public:
   Share(std::size_t bytes, std::size_t parts) : bytes_(bytes), parts_(parts) {}

@@ -52,7 +52,7 @@ class Table {
 // Returns the number of characters of UTF-8 text, without the escape sequences that colour it.
 [[nodiscard]] std::size_t width_of(const std::string& text);
 
-// Returns the text in lines of at most `width` characters, broken at blanks, but not behind a number (a longer word has a line of its own).
+// Returns the text in lines of at most `width` characters, broken at blanks, but not after a number (a longer word has a line of its own).
 // `text` has no line breaks. Never empty.
 [[nodiscard]] std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 

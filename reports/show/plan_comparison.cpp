@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// So many groups of operators fit on a page; JSON has all.
+// Groups of operators that fit on a page; JSON has all.
 constexpr std::size_t kMostRows = 30;
 
 std::string placed_text(const std::optional<search::PlacedCut>& p) {

@@ -47,7 +47,7 @@ FigureTable table_of(const confidence::Assessment& a, confidence::Subject subjec
   FigureTable t{subject, kColumns, {}};
   for (const confidence::GroupAssessment& g : a.groups)
     if (g.subject == subject) t.rows.push_back(cells_of(g));
-  // Backwards, since a dropped column moves those behind it. The first column, the names, always stays.
+  // Backwards, since a dropped column moves those after it. The first column, the names, always stays.
   for (std::size_t c = t.columns.size(); c-- > 1;)
     if (std::ranges::all_of(t.rows, [&](const Row& r) { return r[c] == kNothing; })) drop_column(t, c);
   return t;

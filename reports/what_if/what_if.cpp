@@ -62,7 +62,7 @@ std::vector<std::size_t> varied(const PlanSweep& sweep) {
   return keys;
 }
 
-// "infiniband.bandwidth" of "cluster.links.infiniband.bandwidth": the last two words tell keys apart.
+// "infiniband.bandwidth" of "cluster.links.infiniband.bandwidth": the last two words distinguish keys.
 std::string short_path(const std::string& path) {
   std::size_t at = path.rfind('.');
   if (at != std::string::npos && at > 0) at = path.rfind('.', at - 1);
@@ -191,7 +191,7 @@ std::string sensitivities_text(const scenarios::ScenarioResult& result, std::siz
   }
   if (!of_plan.empty()) text += plan_sensitivity(of_plan, width);
   if (text.empty()) return text;
-  return text + hanging("elasticity: 1 % more of the part changes the time by so many percent, with the same plan", width);
+  return text + hanging("elasticity: percent by which 1 % more of the part changes the time, with the same plan", width);
 }
 
 }  // namespace reports

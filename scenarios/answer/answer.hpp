@@ -33,7 +33,7 @@ enum class Spans { drop, keep };
 
 // Returns the number of runs that a question needs: of each plan on each machine.
 [[nodiscard]] std::size_t capacity_run_count(const CapacityQuestion& question);
-// The run with this number: of plans in turn, on one machine after another. It is called "CANDIDATE x NODES", by the first candidate that
+// The run with this number: plan after plan, on one machine after another. It is called "CANDIDATE x NODES", by the first candidate that
 // has the machine.
 struct CapacityRun {
   const PlanEntry& entry;

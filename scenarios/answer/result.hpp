@@ -91,7 +91,7 @@ struct Run {
   // Wall clock. The simulation's is 0 where the search has simulated its plan already.
   base::Seconds search_time, simulation_time;
   std::string plan_summary;
-  std::vector<base::Note> notes;  // about this answer, and what the forecast rests on
+  std::vector<base::Note> notes;  // about this answer, and what the forecast is based on
 
   [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };
@@ -117,7 +117,7 @@ struct ScenarioResult {
   std::vector<Run> runs;
   std::vector<Sensitivity> sensitivity;    // plan by plan, the largest first
   std::optional<CapacityResult> capacity;  // where the scenario asks
-  std::vector<Run> capacity_runs;          // that it rests on: CapacityCase::run counts them
+  std::vector<Run> capacity_runs;          // that it is based on: CapacityCase::run counts them
   std::size_t unanswered = 0;              // what-ifs, probes and machines that an interruption has kept from being begun
 
   // Returns the quickest run of the base that fits; null: none does.
@@ -131,7 +131,7 @@ struct ScenarioResult {
 [[nodiscard]] std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known = {});
 
 // Returns the sentences, by kind, the most important first: what is missing in memory, how a search ended that found nothing or was cut
-// off; what the forecast rests on; why the base's plan is not used, what the planner says of its search, and at most `most_lost` of the
+// off; what the forecast is based on; why the base's plan is not used, what the planner says of its search, and at most `most_lost` of the
 // candidates that lost. Not empty where there is no plan.
 [[nodiscard]] std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost = std::numeric_limits<std::size_t>::max());
 

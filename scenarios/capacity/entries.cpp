@@ -88,7 +88,7 @@ std::vector<bool> on_frontier(std::span<const Figures> all) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::tuple(all[i].cost, all[i].time, i); });
   std::vector<bool> result(all.size(), false);
-  Figures last;  // the last on the frontier: of those that are no dearer, the quickest
+  Figures last;  // the last on the frontier: of those that cost no more, the quickest
   double quickest = std::numeric_limits<double>::infinity();
   for (const std::size_t i : order) {
     if (all[i].time < quickest || all[i] == last) {

@@ -145,7 +145,7 @@ struct FailureTimes {
 // Returns t, the training between two checkpoints: Daly's higher-order estimate of the best,
 //   sqrt(2 d M) (1 + sqrt(d / 2M) / 3 + (d / 2M) / 9) - d  where d < 2M, else M,
 // whose first factor is Young's (J. W. Young, Communications of the ACM 17(9), 1974). Its goodput is within 0.2 % of the best there is,
-// whatever d; that of Young's alone is so up to d = M/20 only, and 12 % behind at d = M, to which ten thousand GPUs and a slow store come
+// whatever d; that of Young's alone is so up to d = M/20 only, and 12 % worse at d = M, to which ten thousand GPUs and a slow store come
 // near (tests/scenarios/capacity/goodput_test.cpp). 0 where a checkpoint takes no time.
 [[nodiscard]] base::Seconds checkpoint_interval(const FailureTimes& times);
 

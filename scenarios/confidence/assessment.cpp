@@ -48,7 +48,7 @@ std::array<std::pair<std::string, std::string>, 3> names_of(const IterationFacts
   return {std::pair{f.machine, f.precision}, std::pair{std::string(), f.precision}, std::pair{std::string(), std::string()}};
 }
 
-// Runs that reach less of the peak wait for their hosts, and tell nothing of it.
+// Runs that reach less of the peak wait for their hosts, and show nothing of it.
 constexpr double kLeastShare = 0.02;
 
 // The share of the first name that has rows bound by their devices, not by their hosts; where none has, of the first that has any rows.

@@ -8,7 +8,7 @@
 namespace confidence {
 namespace {
 
-// A size tells members of a family apart; of the word or the switch beside it (activation, gated, ...) all members have the same. Whether
+// A size distinguishes members of a family; of the word or the switch beside it (activation, gated, ...) all members have the same. Whether
 // there are experts is a switch, how many is a size.
 void add_part(std::string& family, const std::string& key, const base::Yaml& value) {
   if (!value.is_scalar()) return;

@@ -45,11 +45,11 @@ base::Note note_for(const IntervalModel& model, const Workload& w) {
   }
   if (points == 0)
     return {base::NoteKind::caution,
-            fmt::format("the interval rests on {} measured iterations of other kinds, the more alike the more they "
+            fmt::format("the interval is based on {} measured iterations of other kinds, the more alike the more they "
                         "count, because none is of this kind ({})",
                         all_points, text_of(w.kind))};
   return {base::NoteKind::detail,
-          fmt::format("the interval rests on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
+          fmt::format("the interval is based on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
                       text_of(w.kind), 100 * own / all, all_points - points)};
 }
 

@@ -134,12 +134,12 @@ const std::string& Framework::name() const { return pcg::name_of(profile.framewo
 
 base::Note Framework::note() const {
   std::string text = fmt::format("the framework is {}", name());
-  if (named_by == NamedBy::nobody) text += ", the practice that well-tuned frameworks share, because the scenario names none";
+  if (named_by == NamedBy::none) text += ", the practice that well-tuned frameworks share, because the scenario names none";
   if (named_by == NamedBy::entry) text += ", which the entry names for itself";
   if (!file.empty()) text += fmt::format(", as {} describes it", file);
   if (!changed.empty())
     text += fmt::format(", with {} own {}", named_by == NamedBy::entry ? "its" : "the scenario's", fmt::join(changed, ", "));
-  return {named_by == NamedBy::nobody ? base::NoteKind::assumption : base::NoteKind::detail, std::move(text)};
+  return {named_by == NamedBy::none ? base::NoteKind::assumption : base::NoteKind::detail, std::move(text)};
 }
 
 Framework read_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {

@@ -18,8 +18,8 @@ struct Framework {
   base::Yaml
       section;       // as a map with every key of the profile, `file` in place of `name` where there is one; null: the scenario names none
   std::string file;  // as the scenario names it; empty: what ships
-  enum class NamedBy { nobody, scenario, entry };
-  NamedBy named_by = NamedBy::nobody;
+  enum class NamedBy { none, scenario, entry };
+  NamedBy named_by = NamedBy::none;
   std::vector<std::string> changed;  // "host.forward_kernel": keys that are not as the profile taken has them, in its order
 
   // Whether runs differ from what ships under this name.

@@ -63,8 +63,7 @@ auto profile_of(const std::string& name, base::Mark mark, const char* path, Diag
     -> std::optional<decltype(load())> {
   std::error_code refused;
   if (!profiles::is_file(name) || std::filesystem::exists(name, refused)) return collected(sink, load);
-  sink.add(std::move(mark), path, fmt::format("no file is called \"{}\"", name),
-           "a path starts at the folder of the file that it stands in");
+  sink.add(std::move(mark), path, fmt::format("no file is called \"{}\"", name), "a path starts at the folder of the file that has it");
   return std::nullopt;
 }
 

@@ -55,7 +55,7 @@ struct Parameter {
 // The factor of a parameter that is twice as good: 2, or 1/2 of a latency.
 [[nodiscard]] double improvement(const Parameter& p);
 
-// Parameters are probed up and down by this factor: small beside what a part may change by, large beside the last digits of a simulated
+// Parameters are probed up and down by this factor: small against what a part may change by, large against the last digits of a simulated
 // time.
 inline constexpr double kProbeStep = 1.05;
 

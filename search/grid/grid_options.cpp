@@ -46,7 +46,8 @@ Option offload_option() {
 
 Option offload_blocks_option() {
   return {"offload_blocks", WholeNumber{.least = 1, .most = kLargestDegree, .by_default = 0},
-          "activations of the first so many layers of each virtual stage alone are offloaded, and share the passes out among their copies",
+          "number of the first layers of each virtual stage whose activations alone are offloaded; they share the passes out among their "
+          "copies",
           "all"};
 }
 
@@ -80,7 +81,7 @@ Option degree_option(std::string key, int by_default, std::string help, std::str
 }
 
 Option shard_option() {
-  return degree_option("shard", 0, "neighbours that share out what is sharded; groups of so many devices keep a copy each",
+  return degree_option("shard", 0, "number of neighbours that share out what is sharded; each group of this size keeps a copy",
                        "all devices of data and context");
 }
 

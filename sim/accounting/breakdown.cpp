@@ -20,7 +20,7 @@ std::span<const std::uint32_t> needed_classes(const Entry& e, const Folded& fold
   return {&std::get<HostLaunch>(e.work).device_class, 1};
 }
 
-// Why a device had nothing to run: it waited for another stage of the pipeline, or for its own host and the devices beside it.
+// Why a device had nothing to run: it waited for another stage of the pipeline, or for its own host and the devices of its stage.
 class StageWaits {
  public:
   // The predecessors, and what the accounts refer to, outlive the object. Cost: O(tasks).

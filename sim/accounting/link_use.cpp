@@ -74,7 +74,7 @@ class Carried {
     sums_.assign(types, std::vector<double>(moments_.size(), 0));
   }
 
-  // So many bytes of a type, evenly from one time to another.
+  // Spreads bytes of each type evenly from one time to another.
   void add(double begin, double end, std::span<const std::pair<std::uint32_t, double>> bytes) {
     // Entry i holds what is carried between the moments i - 1 and i; what lies outside of all is not asked for.
     auto next = static_cast<std::size_t>(std::ranges::upper_bound(moments_, begin) - moments_.begin());
@@ -98,7 +98,7 @@ class Carried {
   std::vector<std::vector<double>> sums_;  // [type][moment]
 };
 
-// Spreads what is above 1 over the intervals behind, then over those before. Keeps: the sum, which is at most one for each.
+// Spreads what is above 1 over later intervals, then over earlier ones. Keeps: the sum, which is at most one for each.
 void level(std::vector<double>& use) {
   double over = 0;
   const auto take = [&](double& u) { u = std::exchange(over, 0) + u, over = std::max(0.0, u - 1), u -= over; };

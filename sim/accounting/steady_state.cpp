@@ -101,7 +101,7 @@ std::optional<Rhythm> rhythm_of(const pcg::Plan& plan) {
   switch (plan.schedule) {
     case pcg::ScheduleKind::gpipe:
     case pcg::ScheduleKind::zero_bubble: return Rhythm{1, ranks, ranks};
-    // Where passes are merged, a rank warms up with two passes for each rank behind it, and one more.
+    // Where passes are merged, a rank warms up with two passes for each rank after it, and one more.
     case pcg::ScheduleKind::one_f_one_b: {
       const int depth = pcg::merges_passes(plan) ? 2 * ranks : ranks;
       return Rhythm{1, depth, depth};
@@ -134,7 +134,7 @@ std::optional<int> period_of(const Accounts& a, int micro_batches, const Rhythm&
 }
 
 std::vector<Repeat> repeats_of(const Accounts& a, int micro_batches, int period, const Rhythm& rhythm, double copies) {
-  // While this micro-batch and those of a period behind it go forward, what goes backward is at most `depth` before them: all of them are
+  // While this micro-batch and those of a period after it go forward, what goes backward is at most `depth` before them: all of them are
   // among those that repeat themselves (Comparison::shift_of).
   const int from = micro_batches - rhythm.depth - 2 * period;
   std::vector<Repeat> repeats;

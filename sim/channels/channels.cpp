@@ -15,9 +15,9 @@ using topology::DeviceId;
 
 // A further cycle must carry this part of the first's at least: libraries do not mix a slow route through the host with fast wires.
 constexpr double kLeastOfFirst = 0.25;
-// So many pairs of ends are tried for a path before the best so far is taken.
+// Pairs of ends that are tried for a path before the best so far is taken.
 constexpr int kMostEnds = 12;
-// So much quicker relayed cycles must be.
+// How much quicker relayed cycles must be.
 constexpr double kRelayGain = 1.01;
 // The least share that earlier channels leave of a link: where all are full, the least loaded is still preferred.
 constexpr double kLeastLeft = 0.05;

@@ -56,7 +56,7 @@ class SlowestHop {
     if (!any_ || (*classes_)[c].latency > (*classes_)[slowest_].latency) slowest_ = c;
     any_ = true;
   }
-  // So many messages over it; none where none was seen.
+  // Adds `count` messages over it; none where none was seen.
   void add_to(std::vector<Hops>& chain, double count) const {
     if (any_ && count > 0) chain.push_back({slowest_, count});
   }

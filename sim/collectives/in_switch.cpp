@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-// So many GPUs of a node reduce, at most (NCCL, NCCL_MAX_NVLS_ARITY): in a rack not all of them, nor all of its adapters.
+// Most GPUs of a node that reduce (NCCL, NCCL_MAX_NVLS_ARITY): in a rack not all of them, nor all of its adapters.
 constexpr std::size_t kMostHeads = 32;
 
 // Half of every head's part over each of two trees over the nodes, up and down.

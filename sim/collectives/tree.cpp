@@ -54,9 +54,9 @@ TwoTrees double_binary_tree(int n) {
   t.height = height_of(t.first);
   // The second tree is the first with the ranks mirrored (n even) or moved on by one (n odd), which turns odd ranks into even ones.
   t.second.assign(t.first.size(), -1);
-  const auto twin = [n](int r) { return n % 2 == 0 ? n - 1 - r : (r + 1) % n; };
+  const auto mirrored = [n](int r) { return n % 2 == 0 ? n - 1 - r : (r + 1) % n; };
   for (int r = 0; r < n; ++r)
-    if (const int p = t.first[static_cast<std::size_t>(r)]; p >= 0) t.second[static_cast<std::size_t>(twin(r))] = twin(p);
+    if (const int p = t.first[static_cast<std::size_t>(r)]; p >= 0) t.second[static_cast<std::size_t>(mirrored(r))] = mirrored(p);
   return t;
 }
 

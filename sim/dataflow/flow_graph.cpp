@@ -71,7 +71,7 @@ FlowGraph flow_graph(const pcg::Plan& plan) {
   g.stage_nodes.resize(static_cast<std::size_t>(plan.stages));
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     g.uses[n].resize(nodes[n].outputs.size());
-    // Nodes are in topological order: what lies behind a node is known when it is reached.
+    // Nodes are in topological order: a node's sources are known when it is reached.
     g.needs_gradient[n] = nodes[n].is_trained();
     g.stored[n] = nodes[n].is_weight();
     if (!nodes[n].computes()) continue;

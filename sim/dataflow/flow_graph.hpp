@@ -18,9 +18,9 @@ struct Use {
 
 struct FlowGraph {
   PlanLayouts layouts;
-  std::vector<std::vector<pcg::TensorRef>> origins;  // [node][input]: the computing node's or source's tensor behind it
+  std::vector<std::vector<pcg::TensorRef>> origins;  // [node][input]: the computing node's or source's tensor that it comes from
   std::vector<std::vector<std::vector<Use>>> uses;   // [node][output]: ascending
-  std::vector<bool> needs_gradient;                  // per node: its outputs' gradients are wanted (a trained weight lies behind it)
+  std::vector<bool> needs_gradient;                  // per node: its outputs' gradients are wanted (they depend on a trained weight)
   // Per node: a weight, or one that joins or cuts weights and nothing else: these are stored as they are read, and trained so.
   std::vector<bool> stored;
   std::vector<std::vector<std::uint32_t>> stage_nodes;  // the computing nodes of each virtual stage, ascending

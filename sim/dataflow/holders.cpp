@@ -87,8 +87,8 @@ std::vector<std::size_t> Holders::cells_of(const Box& box) const {
   std::vector<std::size_t> cells{0};
   for (std::size_t d = 0; d < cuts_.size(); ++d) {
     const std::vector<std::int64_t>& cuts = cuts_[d];
-    const auto behind = std::ranges::upper_bound(cuts, box.dims[d].begin), end = std::ranges::lower_bound(cuts, box.dims[d].end);
-    const auto begin = behind == cuts.begin() ? behind : std::prev(behind);  // the cut in front of the box, or the first
+    const auto after = std::ranges::upper_bound(cuts, box.dims[d].begin), end = std::ranges::lower_bound(cuts, box.dims[d].end);
+    const auto begin = after == cuts.begin() ? after : std::prev(after);  // the cut in front of the box, or the first
     std::vector<std::size_t> finer;
     for (const std::size_t cell : cells)
       for (auto cut = begin; cut < end; ++cut) finer.push_back(cell * cuts.size() + static_cast<std::size_t>(cut - cuts.begin()));

@@ -8,7 +8,7 @@ namespace {
 using Kind = pcg::InternalCollective::Kind;
 using Line = std::vector<base::DeviceId>;
 
-bool is_halo(const pcg::InternalCollective& c) { return c.kind == Kind::halo_before || c.kind == Kind::halo_behind; }
+bool is_halo(const pcg::InternalCollective& c) { return c.kind == Kind::halo_before || c.kind == Kind::halo_after; }
 
 // Lines of points that differ in the coordinate of one loop. Task space: (sums, copies, loops...), mixed radix, outermost first.
 std::vector<Line> lines_along(std::size_t loop, const std::vector<int>& degrees, const std::vector<base::DeviceId>& points) {
@@ -23,7 +23,7 @@ std::vector<Line> lines_along(std::size_t loop, const std::vector<int>& degrees,
   return lines;
 }
 
-// Each point of the line gets a halo from its neighbour in front (or behind).
+// Each point of the line gets a halo from the neighbour before (or after) it.
 void add_halos(bool from_front, base::Bytes bytes, const Line& line, Round& round) {
   for (std::size_t i = 1; i < line.size(); ++i) {
     if (line[i] == line[i - 1]) continue;
@@ -45,7 +45,7 @@ void add_transfers(Kind kind, base::Bytes bytes, Line line, Round& round) {
     case Kind::all_gather: round.push_back({CollectiveKind::all_gather, bytes, std::move(line)}); return;
     case Kind::reduce_scatter: round.push_back({CollectiveKind::reduce_scatter, bytes, std::move(line)}); return;
     case Kind::halo_before: return add_halos(/*from_front=*/true, bytes, line, round);
-    case Kind::halo_behind: return add_halos(/*from_front=*/false, bytes, line, round);
+    case Kind::halo_after: return add_halos(/*from_front=*/false, bytes, line, round);
   }
 }
 

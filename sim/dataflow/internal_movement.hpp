@@ -1,6 +1,6 @@
 #pragma once
 // Movements inside an operator that is cut along a loop of Cut::internal: gathers before its kernels, reductions, halos, and the hops of
-// rings beside its kernels.
+// rings that overlap with its kernels.
 
 #include <cstdint>
 #include <vector>

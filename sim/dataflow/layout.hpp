@@ -40,7 +40,7 @@ class PlanLayouts {
   std::vector<NodeLayouts> distinct_;  // in the order of the first node of each; the first is empty
 };
 
-// The tensor behind a chain of parallel operators: what a computing node or source put out.
+// The tensor at the start of a chain of parallel operators: the output of a computing node or source.
 [[nodiscard]] pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t);
 
 }  // namespace sim

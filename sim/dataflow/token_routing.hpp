@@ -58,11 +58,11 @@ struct TokenRouting {
 [[nodiscard]] double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts);
 
 // Returns: the exchange with each all-to-all in two steps, of one copy of a token for each domain that it reaches and there one for each
-// rank, behind a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the
+// rank, after a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the
 // domain before they cross.
 [[nodiscard]] Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster);
 
-// Returns: the exchange with each all-to-all as an all-gather of each rank's tokens, one copy of each, behind one of the map, if there is
+// Returns: the exchange with each all-to-all as an all-gather of each rank's tokens, one copy of each, after one of the map, if there is
 // one; back from the experts as a reduce-scatter of as much.
 [[nodiscard]] Movement gathered(Movement exchange, const TokenRouting& routing);
 

@@ -56,7 +56,7 @@ Executor::Executor(const TaskGraph& graph, FlowNetwork& network) : graph_(graph)
   timeline_.end.resize(tasks);
   alone_.resize(graph.steps.size());
   users_.resize(graph.links.size());
-  alone_on_.assign(graph.links.size(), kNobody);
+  alone_on_.assign(graph.links.size(), kNone);
   build_streams();
   build_successors();
   // Rates of kernels are kept only where something can slow them: most simulations have no such device.
@@ -189,7 +189,7 @@ void Executor::begin_flows(std::uint32_t task, std::size_t phase) {
   bool is_alone = !a.flow_s.empty();
   for (const std::uint32_t l : a.links) {
     is_alone = is_alone && users_[l] == 0;
-    if (alone_on_[l] != kNobody) continue_in_simgrid(alone_on_[l]);
+    if (alone_on_[l] != kNone) continue_in_simgrid(alone_on_[l]);
   }
   for (const std::uint32_t l : a.links) ++users_[l];
   if (!is_alone) return begin_in_network(task, phase);
@@ -212,7 +212,7 @@ void Executor::continue_in_simgrid(std::uint32_t task) {
   Progress& p = progress_[task];
   const std::size_t phase = (p.phase - 1) / 2;
   const PhaseAlone& a = alone(task, phase);
-  for (const std::uint32_t l : a.links) alone_on_[l] = kNobody;
+  for (const std::uint32_t l : a.links) alone_on_[l] = kNone;
   p.is_alone = false;
   ++p.version;  // its wake is stale
   const double passed_s = now_s_ - p.since_s;
@@ -230,7 +230,7 @@ void Executor::free_links(std::uint32_t task) {
   const PhaseAlone& a = alone(task, p.phase / 2 - 1);
   for (const std::uint32_t l : a.links) {
     --users_[l];
-    if (p.is_alone) alone_on_[l] = kNobody;
+    if (p.is_alone) alone_on_[l] = kNone;
   }
   p.is_alone = false;
 }
@@ -290,7 +290,7 @@ double Executor::rate_of(std::uint32_t task) const {
 void Executor::set_rates(std::uint32_t device) {
   for (const std::uint32_t task : computing_[device]) {
     Work& w = work_[task];
-    // What was done so far was done at the old rate.
+    // Work so far was done at the old rate.
     const double rate = rate_of(task);
     if (rate == w.rate) continue;
     w.remaining_s = std::max(0.0, w.remaining_s - (now_s_ - w.since_s) * w.rate);

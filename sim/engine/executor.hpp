@@ -89,10 +89,10 @@ class Executor {
   std::size_t ended_ = 0;
   Timeline timeline_;
 
-  static constexpr std::uint32_t kNobody = 0xffffffff;
+  static constexpr std::uint32_t kNone = 0xffffffff;
   std::vector<std::vector<PhaseAlone>> alone_;  // [step][phase]: those met so far
   std::vector<std::uint32_t> users_;            // per link: tasks whose flows cross it
-  std::vector<std::uint32_t> alone_on_;         // per link: the task that runs alone there, or kNobody
+  std::vector<std::uint32_t> alone_on_;         // per link: the task that runs alone there, or kNone
 
   bool slows_ = false;                                 // some device slows compute down
   std::vector<Work> work_;                             // per task, empty unless slows_

@@ -1,5 +1,5 @@
 #pragma once
-// What the flows of a phase take while nothing else is on their links: most collectives of an iteration are alone there, and then no solver
+// Times of the flows of a phase while nothing else is on their links: most collectives of an iteration are alone there, and then no solver
 // is needed to share the links out. Internal to sim/engine.
 
 #include <cstdint>

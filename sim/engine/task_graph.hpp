@@ -36,7 +36,7 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-// transfer: slows the kernels that run beside it on the devices whose streams it takes (TaskGraph::slowdown). host: neither slows nor is
+// transfer: slows the kernels that overlap with it on the devices whose streams it takes (TaskGraph::slowdown). host: neither slows nor is
 // slowed, and so are copies to and from hosts, which take no kernels of the device.
 enum class StepKind : std::uint8_t { kernels, transfer, host };
 
@@ -61,7 +61,7 @@ struct TaskGraph {
   std::vector<std::vector<WeightedLink>> routes;  // links of a route, each once
   std::vector<Step> steps;
   std::vector<Stream> streams;
-  std::vector<double> slowdown;  // per device: kernels beside a transfer take this many times as long; at least 1
+  std::vector<double> slowdown;  // per device: kernels overlapped with a transfer take this many times as long; at least 1
   std::vector<Task> tasks;
   std::vector<std::uint32_t> order;  // all tasks as streams take them; empty: as they are numbered
   std::vector<std::uint32_t> task_streams;
@@ -69,7 +69,7 @@ struct TaskGraph {
 
   // The task that streams take as the n-th.
   [[nodiscard]] std::uint32_t ordered(std::uint32_t n) const { return order.empty() ? n : order[n]; }
-  // Adds a task of a step behind those that are there, on these streams, after these tasks.
+  // Adds a task of a step after those that are there, on these streams, after these tasks.
   // Returns: its number.
   std::uint32_t add(std::uint32_t step, std::span<const std::uint32_t> on_streams, std::span<const std::uint32_t> after);
 };

@@ -12,8 +12,8 @@
 namespace sim {
 namespace {
 
-// What tells members of a class from others. Two independent hashes: of a million signatures two that differ are taken for one with a
-// probability of 10^-27.
+// The signature of a class: equal for its members alone. Two independent hashes: of a million signatures two that differ are taken for one
+// with a probability of 10^-27.
 class Signature {
  public:
   // In order.
@@ -59,10 +59,10 @@ std::size_t recolour(std::vector<std::uint32_t>& colours, const std::vector<Sign
 
 std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
 
-// So many flows of a strand over a link: of a colour, the other's.
+// `flows` flows of a strand over a link, which has (or of a strand that has) `colour`.
 std::uint64_t crossing(std::uint32_t colour, std::uint32_t flows) { return std::uint64_t{flows} << 32U | colour; }
 
-// What a member does in a transfer: the sender of a message and the root of a broadcast are alone in what they do, in other collectives
+// A member's role in a transfer: the sender of a message and the root of a broadcast are alone in what they do, in other collectives
 // all members are alike.
 std::uint64_t role_of(const TrafficTransfer& t, std::size_t member) {
   const bool distinct = t.kind == CollectiveKind::send || t.kind == CollectiveKind::broadcast;

@@ -30,7 +30,7 @@ struct Matrices {
   auto operator<=>(const Matrices&) const = default;
 };
 
-// The matrices behind input `input` of a node, a weight that Muon updates (optimizer_of()). Where both projections of a gated unit are one
+// The matrices of input `input` of a node, a weight that Muon updates (optimizer_of()). Where both projections of a gated unit are one
 // product, they are one matrix, which the gate's has; nullopt: that of the second projection.
 [[nodiscard]] std::optional<Matrices> matrices_of(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
                                                   std::uint32_t node, std::uint32_t input);

@@ -277,7 +277,7 @@ std::vector<std::uint32_t> BackwardEmitter::emit_input_gradient(std::uint32_t no
   return done;
 }
 
-// A gather of the output's gradient, in this block, whose parts need no adding up: it runs beside the product (kernel_slices.hpp).
+// A gather of the output's gradient, in this block, whose parts need no adding up: it overlaps with the product (kernel_slices.hpp).
 std::optional<std::uint32_t> BackwardEmitter::gather_before(std::uint32_t node) const {
   if (!l_.overlap.tensor || !is_product(l_, node)) return std::nullopt;
   const std::span<const GradientId> sums = l_.gradients.sums_for(node);

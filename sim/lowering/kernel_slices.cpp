@@ -37,7 +37,7 @@ std::vector<std::uint32_t> append_ring(Block& block, MovementId hop, std::size_t
   for (std::size_t i = 0; i <= hops; ++i) {
     Item kernels{slice(i), first.node, i == 0 ? first.after : std::vector{came}, {}, {}};
     if (i == 0) kernels.waits_on = first.waits_on;
-    // The hop that runs beside this slice is listed first: it does not wait for it.
+    // The hop that overlaps with this slice is listed first: it does not wait for it.
     if (i < hops) {
       Item next = moving(StreamKind::communication, hop, "ring", first.node, first.after, first.waits_on);
       if (i > 0) next.after = {came, slices[i - 1]};

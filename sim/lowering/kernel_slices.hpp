@@ -1,5 +1,5 @@
 #pragma once
-// Collectives of tensor parallelism that run beside the products next to them (Megatron-LM's --tp-comm-overlap, TransformerEngine's ring
+// Collectives of tensor parallelism that overlap with the products next to them (Megatron-LM's --tp-comm-overlap, TransformerEngine's ring
 // exchange). A product is cut into as many slices as devices take part in the collective. One that reads what an all-gather makes begins
 // with the slice that is there, and ends with the one that comes last; a reduce-scatter begins with the first slice of the product that
 // makes what it adds up. The pair takes max(product, collective + product / slices).
@@ -24,7 +24,7 @@ namespace sim {
 // is one of them: the last slice of their common work falls to the last of them.
 [[nodiscard]] double share_after_gather(const Lowering& l, std::uint32_t node, std::span<const std::uint32_t> readers, std::size_t slices);
 
-// Puts kernels beside a ring into a block, in one slice more than there are hops: slice i meets the block of keys of hop i. All
+// Puts kernels that overlap with a ring into a block, in one slice more than there are hops: slice i meets the block of keys of hop i. All
 // slices have equal work, as causal attention is balanced by giving each rank a chunk from the front and one from the back of the sequence.
 // A hop passes on the block that came with the one before, into the place of the block that the last slice but one has met. `first`: what
 // the first slice and the first hop wait for; slice(i): the kernels of slice i.

@@ -94,7 +94,7 @@ const Program& Lowerer::lower(const Variant& variant) & {
   blocks.update = update(variant, synchronised);
   if (plan_.overlap.tensor == true && !program_.has_shares())
     program_.add_note(base::NoteKind::caution,
-                      "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter behind it");
+                      "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter after it");
   if (!data_.synchronisation.divides())
     program_.add_note(base::NoteKind::caution,
                       fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",

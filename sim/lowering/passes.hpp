@@ -34,7 +34,7 @@ class ForwardEmitter {
   // Copies what the block before keeps to the hosts when its kernels have run; a block waits for the copies that are due before it.
   void offload_before(std::uint32_t node);
   void offload_last();
-  enum class Moves { reductions, all };  // reductions: those that run beside the product that makes what they add up
+  enum class Moves { reductions, all };  // reductions: those that overlap with the product that makes what they add up
   void emit_moves(std::uint32_t node, Moves which);
 
   // The kernels of a node, in slices that overlap a collective (kernel_slices.hpp). Returns: the last item.
@@ -52,7 +52,7 @@ class ForwardEmitter {
   [[nodiscard]] Item slice(const Item& compute, std::uint32_t node, double share);
   void gather_dependencies(std::uint32_t node, Item& item);
 
-  // The items after which the outputs of a node are there: its kernels, and reductions right behind them.
+  // The items after which the outputs of a node are there: its kernels, and reductions right after them.
   struct Done {
     std::uint32_t first = 0, count = 0;
   };

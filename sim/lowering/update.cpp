@@ -1,4 +1,4 @@
-// The end of an iteration: gradients that were not synchronised beside the backward pass, tied weights of different stages,
+// The end of an iteration: gradients that were not synchronised during the backward pass, tied weights of different stages,
 // the norm that clips them, the optimizer, gathering weights that ZeRO-1 and -2 updated in shards, and casting them for low precision.
 #include "sim/lowering/passes.hpp"
 
@@ -64,7 +64,7 @@ class UpdateEmitter {
   // The hosts update what they hold: block by block gradients go there, and weights come back.
   void optimize_on_hosts(int stage);
   void gather();
-  // Weights that are held whole are cast once for all micro-batches. Those that are gathered beside the first forward pass are cast there,
+  // Weights that are held whole are cast once for all micro-batches. Those that are gathered during the first forward pass are cast there,
   // bucket by bucket, which takes as long: it is counted here.
   void cast();
   struct Updated {
@@ -212,7 +212,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
     s.weights += part * gathered_bytes(l_, h.reader, h.input);
   }
   const HostLinks& hosts = l_.costs.hosts();
-  std::vector<EventId> complete = gradients_;  // kernels of the update come behind the backward pass on their stream; copies have to wait
+  std::vector<EventId> complete = gradients_;  // kernels of the update come after the backward pass on their stream; copies have to wait
   complete.push_back(l_.events.stage_end(stage));
   for (const auto& [where, s] : shares) {
     const auto add = [&](StreamKind stream, const std::vector<base::Seconds>& times, std::string_view what,

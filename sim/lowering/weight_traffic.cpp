@@ -141,7 +141,7 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
     for (std::size_t i = block_.items.size(); i-- > 0;) {
       Compute* kernels = std::get_if<Compute>(&block_.items[i].work);
       if (kernels == nullptr) continue;
-      // The gather of a block further on waits for this very item: kernels that are fused behind it would delay the gather.
+      // The gather of a block further on waits for this very item: kernels that are fused after it would delay the gather.
       kernels->ends_run = true;
       ends_.push_back(static_cast<std::uint32_t>(i));
       break;
@@ -210,7 +210,7 @@ void GradientBuckets::put(const Key& key, std::uint32_t node, base::Bytes bytes,
   if (fresh) bucket.node = node;
   bucket.bytes += bytes;
   bucket.ready.insert(bucket.ready.end(), ready.begin(), ready.end());
-  // A full bucket goes at once, so that its collective runs beside the rest of the backward pass (PyTorch Distributed, arXiv 2006.15704,
+  // A full bucket goes at once, so that its collective overlaps with the rest of the backward pass (PyTorch Distributed, arXiv 2006.15704,
   // section 3.2.3).
   if (!key.of_block && bucket.bytes >= capacity_) {
     send(key, bucket);

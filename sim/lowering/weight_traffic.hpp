@@ -66,7 +66,7 @@ class WeightGathers {
 };
 
 // Weights that ZeRO-1 and -2 have updated in shards, gathered when the next iteration begins: bucket by bucket in the order of the layers,
-// beside the forward pass of the first micro-batch, whose kernels wait for the weights that they read. Iterations follow each other, so
+// during the forward pass of the first micro-batch, whose kernels wait for the weights that they read. Iterations follow each other, so
 // each one begins so. Internal to sim/lowering.
 class UpdatedWeights {
  public:

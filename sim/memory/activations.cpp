@@ -159,7 +159,7 @@ double Activations::saved_by_framework(std::uint32_t node) const {
   if (const auto* attention = std::get_if<pcg::Attention>(&op))
     return attention->flash && copies_attention_output_ ? pcg::bytes_of(flow_.layouts[node].outputs[0].shape.shard(), precision).value()
                                                         : 0;
-  // A gated unit in one kernel weighs what it makes in passing.
+  // A gated unit in one kernel weighs its product as it computes it.
   if (!std::holds_alternative<pcg::ExpertLinear>(op) || !framework_.memory.weighed_activations) return 0;
   const std::uint32_t from = flow_.origins[node][0].node.value;
   const pcg::PcgNode& maker = plan_.pcg.node(pcg::NodeId(from));

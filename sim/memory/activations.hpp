@@ -96,9 +96,8 @@ struct SavedByBlock {
 // Engine, transformer_engine/pytorch/cpu_offload.py, layer_window_map), and on the way back it begins when these are the ones that are
 // left.
 struct OffloadedBlock {
-  std::optional<int>
-      due;           // the layer before which it has left, and after whose backward pass it begins to come back; none: behind the last
-  double bytes = 0;  // that each device copies, of the device that has most
+  std::optional<int> due;  // the layer before which it has left, and after whose backward pass it begins to come back; none: after the last
+  double bytes = 0;        // that each device copies, of the device that has most
 };
 using OffloadedBlocks = std::map<int, OffloadedBlock>;  // by block of the graph
 

@@ -26,7 +26,7 @@ struct ModelStateBytes {
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by);
 [[nodiscard]] ModelStateBytes model_state_bytes(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
 
-// Returns the optimizer of the weight behind input `input` of a node: the plan's optimizer, but Adam beside Muon, which takes the matrices
+// Returns the optimizer of the weight of input `input` of a node: the plan's optimizer, but Adam beside Muon, which takes the matrices
 // of linear layers and experts, and neither embedding nor head.
 [[nodiscard]] pcg::Optimizer optimizer_of(const pcg::Plan& plan, std::uint32_t node, std::uint32_t input);
 

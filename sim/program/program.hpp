@@ -27,7 +27,7 @@ namespace sim {
 
 // Streams of a device: what is on one stream runs one after another, in the order in which it is listed.
 // compute: kernels. communication: collectives that kernels wait for. gradients: synchronisation of gradients and weights, which may
-// run beside the others. replicas: shards of gradients on their way between groups that share out copies of their own. experts: tokens on
+// overlap with the others. replicas: shards of gradients on their way between groups that share out copies of their own. experts: tokens on
 // their way to experts and back, where passes are merged. pipeline: messages between pipeline stages; these wait for nothing but their
 // data, so nothing is queued on this stream. host: the host's work to launch what runs on the device. to_host, from_host: copies to the
 // host's memory and back. host_update: what the host does with optimizer states.
@@ -177,7 +177,7 @@ struct Variant {
 [[nodiscard]] inline Variant variant_of(const pcg::Plan& plan) { return {plan.recompute, plan.zero}; }
 
 // A forward pass of one micro-batch and a backward pass of another that a rank runs at once: their parts alternate, so that the tokens of
-// the one travel beside the kernels of the other (Megatron-Core's --overlap-moe-expert-parallel-comm; DualPipe, arXiv 2412.19437, section
+// the one travel during the kernels of the other (Megatron-Core's --overlap-moe-expert-parallel-comm; DualPipe, arXiv 2412.19437, section
 // 3.2.1). A part ends where the pass sends tokens on their way.
 // Returns the order of the parts: the pass that has run less of its parts goes on, the backward pass first.
 [[nodiscard]] std::vector<Pass> alternation(std::size_t forward_parts, std::size_t backward_parts);

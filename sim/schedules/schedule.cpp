@@ -126,14 +126,14 @@ std::vector<Slot> passes_of(const Schedule& s, const std::vector<int>& rounds, P
 
 // Forward passes before the first backward pass, or before the first that is merged with one.
 int warm_up(const Schedule& s, int round, int rank) {
-  const int behind = s.ranks - rank - 1, chunks_before = (s.chunks - 1) * round;
+  const int ranks_after = s.ranks - rank - 1, chunks_before = (s.chunks - 1) * round;
   if (s.kind == ScheduleKind::gpipe || s.kind == ScheduleKind::breadth_first) return s.micro_batches * s.chunks;
-  if (s.merges) return 2 * behind + chunks_before + 1;
-  if (s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble || s.kind == ScheduleKind::two_bw) return behind;
-  if (s.lean) return behind + chunks_before;
+  if (s.merges) return 2 * ranks_after + chunks_before + 1;
+  if (s.kind == ScheduleKind::one_f_one_b || s.kind == ScheduleKind::zero_bubble || s.kind == ScheduleKind::two_bw) return ranks_after;
+  if (s.lean) return ranks_after + chunks_before;
   // As Megatron-LM has it: with as many micro-batches as ranks there is no steady state to warm up for.
   if (s.kind == ScheduleKind::interleaved && s.micro_batches == s.ranks) return s.micro_batches * s.chunks;
-  return 2 * behind + chunks_before;
+  return 2 * ranks_after + chunks_before;
 }
 
 // Passes that make the gradients of weights come `late` micro-batches after those that make the gradients of inputs.

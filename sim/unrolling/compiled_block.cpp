@@ -31,7 +31,7 @@ class Counter {
   void operator()(const Compute& kernels) { add(kernels.devices, kernels.parts, kernels.host_drains); }
   // A mark waits for the launches before it, as kernels that take no time would.
   void operator()(const Mark& mark) { add(mark.devices, {}, false); }
-  void operator()(const Copy&) {}  // one command, small beside its bytes
+  void operator()(const Copy&) {}  // one command, small against its bytes
   void operator()(const Move& move) {
     const auto& rounds = folded_.of_movement[move.movement.value];
     for (std::size_t r = 0; r < rounds.size(); ++r) {

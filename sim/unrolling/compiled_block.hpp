@@ -106,7 +106,7 @@ struct Entry {
   std::vector<Crossing> waits_on;    // sorted
 };
 
-// 1 % of a block's kernels: small beside what iteration times are off by (docs/accuracy.md).
+// 1 % of a block's kernels: small against the errors of iteration times (docs/accuracy.md).
 inline constexpr double kLaunchTolerance = 0.01;
 
 struct CompiledBlock {

@@ -144,7 +144,7 @@ TEST_CASE("layers with a window as the config lists them") {
   CHECK(
       problem(
           R"({"model_type": "gpt_oss", "num_hidden_layers": 3, "layer_types": ["full_attention", "sliding_attention", "sliding_attention"]})")
-          .find("layers with and without a window stand in no pattern that can be described yet") != std::string::npos);
+          .find("layers with and without a window follow no pattern that can be described yet") != std::string::npos);
   ModelConfig maverick = read(R"({"model_type": "llama4_text", "num_hidden_layers": 4, "interleave_moe_layer_step": 2, "moe_layers": [1, 3],
     "no_rope_layers": [1, 0, 1, 0]})");
   CHECK(layers_of(maverick).global_every == 2);

@@ -369,7 +369,7 @@ TEST_CASE("embeddings, positions, a head that is tied") {
         "FILE: ids: dim 1 of this input is free: \"sequence\"\n"
         "       write e.g. sizes: {sequence: 128} beside onnx");
   CHECK(problems(m, "sizes: {sequence: 5, heads: 3}") ==
-        "FILE: no input has a free size \"heads\" behind its first dim\n       leave it out of sizes");
+        "FILE: no input has a free size \"heads\" after its first dim\n       leave it out of sizes");
 }
 
 TEST_CASE("everything that is not known is said at once, each with its node") {
@@ -415,7 +415,7 @@ TEST_CASE("single operators that are refused") {
   CHECK(refused({"b", 8}, with("Einsum", [](OnnxModel&) {})) == "FILE: n (Einsum): this operator is not known here");
   CHECK(refused({"b", 4, 6, 6}, with("MaxPool", [](OnnxModel& m) {
                   m.with("kernel_shape", Sizes{3, 3}).with("pads", Sizes{0, 0, 1, 1});
-                })) == "FILE: n (MaxPool): pads of 0 before and 1 behind");
+                })) == "FILE: n (MaxPool): pads of 0 before and 1 after");
   CHECK(refused({"b", 8}, [&](OnnxModel& m) {
           m.node("n", "Reshape", {h, m.integers("to", {3, -1})});
         }) == "FILE: n (Reshape): [7919, 8] does not become what it asks for");

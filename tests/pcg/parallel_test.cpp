@@ -155,16 +155,16 @@ TEST_CASE("convolution by rows and columns: neighbours give the halos that windo
   REQUIRE(inside.size() == 8);
   // floor(5 / 2) = 2 rows of 6 columns each way; then one column of 4 + 2 * 2 rows each way.
   const std::vector<std::pair<Kind, TensorShape>> forward{{Kind::halo_before, real({1, 4, 2, 6})},
-                                                          {Kind::halo_behind, real({1, 4, 2, 6})},
+                                                          {Kind::halo_after, real({1, 4, 2, 6})},
                                                           {Kind::halo_before, real({1, 4, 8, 1})},
-                                                          {Kind::halo_behind, real({1, 4, 8, 1})}};
+                                                          {Kind::halo_after, real({1, 4, 8, 1})}};
   for (std::size_t i = 0; i < forward.size(); ++i) {
     const InternalCollective &there = inside[2 * i], &back = inside[2 * i + 1];
     CHECK(std::pair(there.kind, there.shape) == forward[i]);
     CHECK(!there.backward);
     CHECK(back.backward);
     CHECK(back.shape == there.shape);
-    CHECK(back.kind == (there.kind == Kind::halo_before ? Kind::halo_behind : Kind::halo_before));
+    CHECK(back.kind == (there.kind == Kind::halo_before ? Kind::halo_after : Kind::halo_before));
   }
   CHECK(violation(space, cut(space, {{"h", 16}}), in, infer_shapes(op, in)) ==
         "blocks of 1 of loop h are shorter than the 2 that neighbours need");

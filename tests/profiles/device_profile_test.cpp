@@ -205,5 +205,5 @@ TEST_CASE("under a power limit tensor cores keep the cube root of its share; wha
   CHECK(profiles::limit_problem(h100, base::Watts(100)) == "h100-sxm-80gb cannot be held below 175 W");
   profiles::DeviceProfile unknown = h100;
   unknown.power = base::Watts(0);
-  CHECK(profiles::limit_problem(unknown, base::Watts(500)) == "what h100-sxm-80gb draws is not known, so a limit tells nothing");
+  CHECK(profiles::limit_problem(unknown, base::Watts(500)) == "what h100-sxm-80gb draws is not known, so a limit means nothing");
 }

@@ -80,7 +80,7 @@ TEST_CASE("what helps most comes first, and what helps nothing is named") {
         "node.gpus.compute_speed      -0.500          400.0  20.0 % less\n"
         "node.gpus.memory         re-planned          450.0  10.0 % less\n"
         "nothing is won by links.nvlink.latency\n"
-        "elasticity: 1 % more of the part changes the time by so many percent, with the same plan\n");
+        "elasticity: percent by which 1 % more of the part changes the time, with the same plan\n");
   CHECK(reports::sensitivities_text(test::made_result(), 100).empty());
 }
 

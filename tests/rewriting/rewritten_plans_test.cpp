@@ -17,6 +17,7 @@
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "search/rules/language/text.hpp"
 
 namespace rules::rewriting {
 namespace {
@@ -260,7 +261,7 @@ TEST_CASE("merged convolutions of inception modules are checked, and halves that
     const pcg::EquivalenceResult found = check_equivalence(over_six(*wrong, false, random), model, 1, 1);
     CHECK(!found.equivalent);
     MESSAGE(found.detail);
-    CHECK(found.detail.find("is the first to differ on the way, behind \"" + merged.nodes()[n].name + "\"") != std::string::npos);
+    CHECK(found.detail.find("is the first to differ on the way, after \"" + merged.nodes()[n].name + "\"") != std::string::npos);
   }
   CHECK(tried);
 }

@@ -95,15 +95,16 @@ TEST_CASE("the note says how many measured iterations are of the question's kind
   CHECK(near.high.value() == test::about(2 * std::exp(0.2)));
   CHECK(near.note.kind == base::NoteKind::detail);
   // 1 of 1.05 is 95 %.
-  CHECK(near.note.text ==
-        "the interval rests on 40 measured iterations of this kind (megatron, a100, several nodes, half precision, whole replicas, dense "
-        "layers), for 95 %, and on 12 of other kinds");
+  CHECK(
+      near.note.text ==
+      "the interval is based on 40 measured iterations of this kind (megatron, a100, several nodes, half precision, whole replicas, dense "
+      "layers), for 95 %, and on 12 of other kinds");
   Workload w = question();
   w.kind.device = "h100";
   const Interval first = interval_for(model(), w, base::Seconds(1));
   CHECK(first.note.kind == base::NoteKind::caution);
   CHECK(first.note.text ==
-        "the interval rests on 52 measured iterations of other kinds, the more alike the more they count, because none is of this kind "
+        "the interval is based on 52 measured iterations of other kinds, the more alike the more they count, because none is of this kind "
         "(megatron, h100, several nodes, half precision, whole replicas, dense layers)");
 }
 

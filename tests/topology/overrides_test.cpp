@@ -27,7 +27,7 @@ TEST_CASE("a cluster may be another file's, with keys beside it that override wh
   equals("{file: own.yaml}", "{preset: summit, nodes: 2}");
   equals("{file: own.yaml, nodes: 2x, links.infiniband.bandwidth: 0.5x}", "{preset: summit, nodes: 4, links.infiniband.bandwidth: 0.5x}");
   CHECK_THROWS_WITH_AS((void)expanded("{file: own.yaml, preset: summit}"), doctest::Contains("has a preset, too"), base::InputError);
-  CHECK_THROWS_WITH_AS((void)expanded("{file: again.yaml}"), doctest::Contains("another file's in turn"), base::InputError);
+  CHECK_THROWS_WITH_AS((void)expanded("{file: again.yaml}"), doctest::Contains("itself another file's"), base::InputError);
   CHECK_THROWS_WITH_AS((void)expanded("{file: none.yaml}"), doctest::Contains("none.yaml"), base::InputError);
   std::filesystem::remove_all(folder);
 }

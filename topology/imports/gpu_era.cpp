@@ -60,7 +60,7 @@ GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& foun
   }
   if (!found) {
     sketch.note(
-        fmt::format("The file does not tell the GPU: write a device profile's name for {} (or import with --gpu); NVLink of 25 GB/s "
+        fmt::format("The file does not name the GPU: write a device profile's name for {} (or import with --gpu); NVLink of 25 GB/s "
                     "and PCIe 3.0 are assumed.",
                     kChooseGpu));
     return {unknown_era(), std::string(kChooseGpu)};

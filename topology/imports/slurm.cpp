@@ -129,8 +129,7 @@ void note_what_is_lost(SlurmNetwork& net) {
         fmt::format("LinkSpeed ({}) has no unit in Slurm and is left out: set the link's bandwidth.", fmt::join(speeds, ", ")));
   if (!net.t.blocks.empty()) net.notes.emplace_back("A block is a leaf here.");
   if (!net.t.block_sizes.empty())
-    net.notes.push_back(
-        fmt::format("BlockSizes ({}) tell how Slurm gives out nodes and are left out.", fmt::join(net.t.block_sizes, ", ")));
+    net.notes.push_back(fmt::format("BlockSizes ({}) say how Slurm allocates nodes and are left out.", fmt::join(net.t.block_sizes, ", ")));
   if (leaves(net) > 1) net.notes.emplace_back("How far leaves are oversubscribed is not in the file: not at all is assumed.");
   net.notes.emplace_back("The names of nodes and switches are left out: nodes are numbered in the order of the file.");
 }
@@ -147,7 +146,7 @@ void add_placeholder_node(SlurmNetwork& net, base::Yaml& cluster) {
   const auto document = base::parse_yaml(std::move(sketch).finish().yaml, net.file);
   for (const char* key : {"links", "node"}) cluster.set(key, *document.find("cluster")->find(key));
   net.notes.emplace_back(
-      "CHOOSE a node: topology.conf says nothing of it. One GPU and one adapter of 100 Gbit/s stand here in its place; "
+      "CHOOSE a node: topology.conf says nothing of it. One GPU and one adapter of 100 Gbit/s are assumed; "
       "write a preset or the node of an imported nvidia-smi or NCCL file.");
 }
 

@@ -28,7 +28,7 @@ std::string expand_ranges(std::string_view ranges, std::vector<std::string>& out
   }
 }
 
-// One item without commas outside brackets: text and bracketed ranges in turn.
+// One item without commas outside brackets: text and bracketed ranges alternate.
 std::string expand_item(std::string_view item, std::vector<std::string>& names) {
   std::vector<std::string> expanded{""};
   if (item.empty()) return "an empty name";

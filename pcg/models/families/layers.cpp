@@ -163,15 +163,15 @@ GraphTensorRef LayerBuilder::mamba(const std::string& prefix, GraphTensorRef x) 
 
 // Norms are named as those of layers of two parts, by the part after them.
 GraphTensorRef LayerBuilder::single_part_layer(const std::string& prefix, GraphTensorRef x, LayerPart part) {
-  const auto behind = [&](const char* name, const char* norm_name, auto&& make) {
+  const auto after_norm = [&](const char* name, const char* norm_name, auto&& make) {
     return add(prefix + name + ".residual", x, make(prefix + name, norm(prefix + norm_name, x)));
   };
   switch (part) {
-    case LayerPart::mamba: return behind(".mamba", ".mamba.norm", [&](const std::string& p, GraphTensorRef y) { return mamba(p, y); });
+    case LayerPart::mamba: return after_norm(".mamba", ".mamba.norm", [&](const std::string& p, GraphTensorRef y) { return mamba(p, y); });
     case LayerPart::attention:
-      return behind(".attention", ".norm1", [&](const std::string& p, GraphTensorRef y) { return self_attention(p, y); });
-    case LayerPart::mlp: return behind(".mlp", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mlp(p, y); });
-    case LayerPart::experts: return behind(".moe", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mixture(p, y); });
+      return after_norm(".attention", ".norm1", [&](const std::string& p, GraphTensorRef y) { return self_attention(p, y); });
+    case LayerPart::mlp: return after_norm(".mlp", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mlp(p, y); });
+    case LayerPart::experts: return after_norm(".moe", ".norm2", [&](const std::string& p, GraphTensorRef y) { return mixture(p, y); });
   }
   BASE_CHECK(false, "layer part {}", static_cast<int>(part));
 }
@@ -179,12 +179,12 @@ GraphTensorRef LayerBuilder::single_part_layer(const std::string& prefix, GraphT
 GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, FeedForward part,
                                    std::optional<GraphTensorRef> position_bias, Reach reach) {
   const bool moe = part == FeedForward::experts;
-  const auto behind = [&](const char* name, GraphTensorRef y) { return c_.sandwich_norm ? norm(prefix + name, y) : y; };
+  const auto before_norm = [&](const char* name, GraphTensorRef y) { return c_.sandwich_norm ? norm(prefix + name, y) : y; };
   const auto feed_forward = [&](GraphTensorRef y) {
-    return behind(".norm2_behind", moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y));
+    return before_norm(".norm2_behind", moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y));
   };
   const auto attend = [&](GraphTensorRef y) {
-    return behind(".norm1_behind", self_attention(prefix + ".attention", y, position_bias, reach));
+    return before_norm(".norm1_behind", self_attention(prefix + ".attention", y, position_bias, reach));
   };
   const std::string attention = prefix + ".attention";
   const std::string residual = prefix + (moe ? ".moe" : ".mlp") + ".residual";

@@ -15,9 +15,9 @@ namespace pcg::models {
 [[nodiscard]] std::int64_t kv_heads(const TransformerConfig& c);
 [[nodiscard]] std::int64_t ffn_size(const TransformerConfig& c);
 [[nodiscard]] std::int64_t expert_ffn_size(const TransformerConfig& c);
-// The part of a layer behind its attention.
+// The part of a layer after its attention.
 enum class FeedForward { mlp, experts };
-// Layers count from 0; behind the dense ones the last of every `expert_every` has experts, where the config has any.
+// Layers count from 0; after the dense ones the last of every `expert_every` has experts, where the config has any.
 [[nodiscard]] FeedForward feed_forward_of(const TransformerConfig& c, std::int64_t layer);
 // The part of a layer of a hybrid, by its letter. Requires: `letter` is one of kPatternLetters.
 enum class LayerPart { mamba, attention, mlp, experts };
@@ -46,7 +46,7 @@ class LayerBuilder {
   GraphTensorRef mixture(const std::string& prefix, GraphTensorRef x);
   // A Mamba-2 mixer between its two projections.
   GraphTensorRef mamba(const std::string& prefix, GraphTensorRef x);
-  // A layer of a hybrid: one part behind its norm, added to what came in.
+  // A layer of a hybrid: one part after its norm, added to what came in.
   GraphTensorRef single_part_layer(const std::string& prefix, GraphTensorRef x, LayerPart part);
   // A whole layer: attention and its feed-forward part with norms, dropout and residual additions, in the config's order.
   GraphTensorRef layer(const std::string& prefix, GraphTensorRef x, FeedForward part, std::optional<GraphTensorRef> position_bias = {},

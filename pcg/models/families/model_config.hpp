@@ -24,7 +24,7 @@ struct EncoderDecoderConfig {
 [[nodiscard]] Graph encoder_decoder(const EncoderDecoderConfig& config, std::int64_t batch);
 
 // Swin (Liu et al., "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", ICCV'21, arXiv 2103.14030, section 3).
-// Four-pixel patches; a stage behind the first has half as many patches each way, twice the width and twice the heads. `layers` describes
+// Four-pixel patches; a stage after the first has half as many patches each way, twice the width and twice the heads. `layers` describes
 // those of the first stage; its number of layers, sequence_length and vocab are not used.
 struct ShiftedWindowConfig {
   TransformerConfig layers;

@@ -155,7 +155,7 @@ std::vector<std::string> hybrid_problems(const TransformerConfig& c) {
     result.push_back(fmt::format("{} mamba_heads do not divide into {} mamba_groups", c.mamba_heads, c.mamba_groups));
   if (c.dense_layers > 0 || c.expert_every > 1 || c.window > 0 || c.post_norm || c.parallel_residual || c.sandwich_norm)
     result.push_back(
-        "a pattern says which layers have experts, and each has one part behind its norm: no dense_layers, expert_every, window, "
+        "a pattern says which layers have experts, and each has one part after its norm: no dense_layers, expert_every, window, "
         "post_norm, parallel_residual or sandwich_norm");
   return result;
 }

@@ -27,7 +27,7 @@ struct TransformerConfig {
   bool qkv_biases = false, out_biases = false, mlp_biases = false;  // on those linear layers although `biases` is false
   bool parallel_residual = false;                                   // x + attention(norm1 x) + mlp(norm2 x)
   bool single_norm = false;                                         // norm1 serves both parts of a parallel residual
-  bool sandwich_norm = false;                                       // one more norm behind each part, before its addition (Gemma 2)
+  bool sandwich_norm = false;                                       // one more norm after each part, before its addition (Gemma 2)
   bool softcap = false;                                             // logits through tanh (Gemma 2)
   Unary::Kind activation = Unary::Kind::gelu;
   std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts

@@ -47,7 +47,7 @@ void read_layer_types(Config& f, std::string_view key, std::string_view windowed
     c.global_every = every;
     return;
   }
-  f.reader().complain(key, "layers with and without a window stand in no pattern that can be described yet",
+  f.reader().complain(key, "layers with and without a window follow no pattern that can be described yet",
                       "every n-th layer sees all keys");
 }
 

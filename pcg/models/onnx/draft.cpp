@@ -36,7 +36,7 @@ std::vector<bool> needed(const Draft& draft, const std::vector<GraphTensorRef>& 
 
 bool is_source(const DraftNode& n) { return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op); }
 
-// The block of each node: a node without one stays in that of the node before it, but behind the last one that has one.
+// The block of each node: a node without one stays in that of the node before it, but after the last one that has one.
 std::vector<std::string> blocks_of(const Draft& draft, const std::vector<std::size_t>& order) {
   std::vector<std::string> blocks(order.size());
   std::size_t last = 0;

@@ -22,7 +22,7 @@ struct DraftNode {
 
 class Draft {
  public:
-  // Adds a node behind all others; a name that is there already gets a number.
+  // Adds a node after all others; a name that is there already gets a number.
   [[nodiscard]] base::Attempt<std::vector<GraphTensorRef>> add(std::string name, Operator op, std::vector<GraphTensorRef> inputs,
                                                                const std::string& scope);
   [[nodiscard]] const TensorShape& shape(GraphTensorRef t) const;
@@ -35,7 +35,7 @@ class Draft {
   std::set<std::string> names_;
 };
 
-// A bias that is added to what a linear layer puts out, and a relu, sigmoid or tanh behind a linear layer or a convolution, become part of
+// A bias that is added to what a linear layer puts out, and a relu, sigmoid or tanh after a linear layer or a convolution, become part of
 // it, where nothing else reads the nodes between. `outputs` are read by losses that are not there yet.
 void join_linears(Draft& draft, const std::vector<GraphTensorRef>& outputs);
 

@@ -52,7 +52,7 @@ bool is_pointwise(const Node& n) {
 }
 
 // The nodes from which a value follows by points, latest first, at most kMostNodes.
-std::vector<const Node*> pointwise_behind(const Node& last, const Wiring& wiring) {
+std::vector<const Node*> pointwise_after(const Node& last, const Wiring& wiring) {
   std::vector<const Node*> found = {&last};
   for (std::size_t i = 0; i < found.size() && found.size() < kMostNodes; ++i)
     for (const std::string& input : found[i]->inputs)
@@ -125,8 +125,8 @@ bool read_inside_alone(const std::set<const Node*>& nodes, const Node& last, con
 
 std::optional<Joined> join_at(const Node& last, const Wiring& wiring) {
   if (!is_pointwise(last)) return std::nullopt;
-  const std::vector<const Node*> behind = pointwise_behind(last, wiring);
-  for (auto first = behind.rbegin(); first != behind.rend(); ++first)  // the farthest first: the longest function
+  const std::vector<const Node*> after = pointwise_after(last, wiring);
+  for (auto first = after.rbegin(); first != after.rend(); ++first)  // the farthest first: the longest function
     for (const std::string& of : (*first)->inputs) {
       if (wiring.number(of)) continue;
       Function f(last, of, wiring);

@@ -113,7 +113,7 @@ void Importer::read_inputs() {
   if (model_.inputs.empty()) problems_.push_back({"", "the model reads no input", ""});
   for (const auto& [name, size] : free_sizes_)
     if (!used.contains(name))
-      problems_.push_back({"", fmt::format("no input has a free size \"{}\" behind its first dim", name), "leave it out of sizes"});
+      problems_.push_back({"", fmt::format("no input has a free size \"{}\" after its first dim", name), "leave it out of sizes"});
 }
 
 const Held& Importer::held(const std::string& value) const {

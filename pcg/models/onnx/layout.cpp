@@ -17,7 +17,7 @@ Samples samples_in(const Sizes& sizes, std::int64_t before, std::int64_t samples
   Samples found;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const bool fits = before % outside == 0 && (outside * sizes[d]) % (before * samples) == 0;
-    // Of several dims, as there are beside one of size 1, the one where they were.
+    // Next to a dim of size 1 several fit: then the one where they were.
     if (fits && (found.dim < 0 || d == at_best)) found = {static_cast<int>(d), before / outside};
     outside *= sizes[d];
   }
@@ -200,7 +200,7 @@ void Importer::expand(const Node& node) {
   put(node, y);
 }
 
-// Zeros around an image are those of the convolution or the mean behind it.
+// Zeros around an image are those of the convolution or the mean after it.
 void Importer::pad(const Node& node) {
   auto pads = node.integers("pads");
   if (const Tensor* t = constant(node, 1); t != nullptr && t->integers) pads = *t->integers;

@@ -65,7 +65,7 @@ struct Model {
   std::int64_t ir_version = 0, opset = 0;
   std::vector<Value> inputs, outputs;  // inputs without those that initializers give a value
   std::map<std::string, Tensor> initializers;
-  std::vector<Node> nodes;  // each behind those whose values it reads
+  std::vector<Node> nodes;  // each after those whose values it reads
 };
 
 // "/encoder/layer.0/MatMul (MatMul)": how messages call a node.

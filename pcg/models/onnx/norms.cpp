@@ -1,6 +1,6 @@
 // Norms over the last dim, as exporters write them out where the opset has none (LayerNormalization came with 17, RMSNormalization with
 // 23):
-//   d = x - mean(x);  y = d / sqrt(mean(d^2) + eps) * gain + bias          (x - mean(x) may stand there twice)
+//   d = x - mean(x);  y = d / sqrt(mean(d^2) + eps) * gain + bias          (x - mean(x) may be computed twice)
 //   y = x / sqrt(mean(x^2) + eps) * gain                                   (or times the reciprocal)
 
 #include <algorithm>
@@ -25,12 +25,12 @@ class NormMatcher {
     joined.node.attributes["axis"] = std::int64_t{-1};
     const Node* last = &quotient;
     std::string gain, bias;
-    const auto scaled = behind(*last, "Mul", gain);
+    const auto scaled = after(*last, "Mul", gain);
     if (!scaled) return std::nullopt;
     last = scaled;
     joined.node.inputs = {parts->numerator, gain};
     if (parts->centred) {
-      const Node* shifted = behind(*last, "Add", bias);
+      const Node* shifted = after(*last, "Add", bias);
       if (shifted == nullptr) return std::nullopt;
       last = shifted;
       joined.node.type = "LayerNormalization";
@@ -117,7 +117,7 @@ class NormMatcher {
   }
 
   // The only reader, if it is of this type and its other input is a weight of one dim.
-  const Node* behind(const Node& n, const char* type, std::string& weight) {
+  const Node* after(const Node& n, const char* type, std::string& weight) {
     const Node* reader = wiring_.only_reader(n.outputs[0]);
     if (reader == nullptr || reader->type != type || reader->inputs.size() != 2) return nullptr;
     weight = reader->inputs[reader->inputs[0] == n.outputs[0] ? 1 : 0];

@@ -47,8 +47,8 @@ GraphTensorRef add_loss(Importer& importer, GraphTensorRef output, Loss loss, co
   return importer.add("loss" + suffix, entropy ? Operator(CrossEntropy{}) : Operator(SquaredError{}), {output, against});
 }
 
-// The output behind a LogSoftmax: cross entropy takes the softmax itself.
-std::string behind_log_softmax(Model& model, const std::string& output) {
+// The output after a LogSoftmax: cross entropy takes the softmax itself.
+std::string before_log_softmax(Model& model, const std::string& output) {
   for (std::size_t n = 0; n < model.nodes.size(); ++n)
     if (model.nodes[n].type == "LogSoftmax" && model.nodes[n].outputs == std::vector{output} && model.nodes[n].has_input(0)) {
       const std::string before = model.nodes[n].inputs[0];
@@ -101,7 +101,7 @@ class Reader {
     if (model.outputs.empty() && !has_problems_) complain("", "the model puts nothing out");
     for (Value& v : model.outputs) {
       names_.push_back(v.name);
-      v.name = behind_log_softmax(model, v.name);
+      v.name = before_log_softmax(model, v.name);
     }
   }
 
@@ -109,7 +109,7 @@ class Reader {
     Draft& draft = importer.draft();
     ReadResult result;
     std::vector<GraphTensorRef> losses;
-    // Biases first: they make linear layers of what is behind them.
+    // Biases first: they make linear layers of what follows them.
     join_linears(draft, outputs);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const Loss loss = config_.loss.value_or(ends_in_linear(draft, outputs[o]) ? Loss::cross_entropy : Loss::squared_error);

@@ -19,7 +19,7 @@ enum class Loss { cross_entropy, squared_error };
 struct ReadConfig {
   std::map<std::string, std::int64_t> sizes;  // free sizes of inputs by name, but for the first dims, which hold the samples
   std::vector<std::string> outputs;           // those that get a loss; empty: all
-  std::optional<Loss> loss;  // of each; nullopt: cross entropy behind a linear layer of several outputs, else squared error
+  std::optional<Loss> loss;                   // of each; nullopt: cross entropy after a linear layer of several outputs, else squared error
 };
 
 struct ReadResult {

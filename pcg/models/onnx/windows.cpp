@@ -46,10 +46,10 @@ Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Size
     for (std::size_t d = 0; d < 2; ++d)
       if ((x[2 + d] + pads[d] + pads[2 + d] - kernel[d]) % strides[d] != 0)
         throw Refused{"ceil_mode, where the last window does not fit", "pad the input, or leave ceil_mode out"};
-  if (automatic != "NOTSET" && (image.pad_rows != 0 || image.pad_columns != 0)) throw Refused{"auto_pad behind a Pad", "write its pads"};
+  if (automatic != "NOTSET" && (image.pad_rows != 0 || image.pad_columns != 0)) throw Refused{"auto_pad after a Pad", "write its pads"};
   for (std::size_t d = 0; d < 2; ++d)
     if (pads[d] != pads[2 + d] || pads[d] < 0 || pads[d] > INT_MAX / 4)
-      throw Refused{fmt::format("pads of {} before and {} behind", pads[d], pads[2 + d]), "pads are the same on both sides here"};
+      throw Refused{fmt::format("pads of {} before and {} after", pads[d], pads[2 + d]), "pads are the same on both sides here"};
   const auto window = [&](std::size_t d) {
     return Window{.kernel = static_cast<int>(kernel[d]), .stride = static_cast<int>(strides[d]), .padding = static_cast<int>(pads[d])};
   };

@@ -144,10 +144,10 @@ bool ChakraReader::next(std::string& message) {
   // In chunks: a length that is wrong must not take memory before the bytes are there.
   message.clear();
   while (message.size() < length.value) {
-    const std::size_t had = message.size(), piece = std::min<std::size_t>(length.value - had, 1 << 20);
-    message.resize(had + piece);
-    const auto got = bytes_->sgetn(message.data() + had, static_cast<std::streamsize>(piece));
-    if (static_cast<std::size_t>(got) < piece) cut();
+    const std::size_t had = message.size(), chunk = std::min<std::size_t>(length.value - had, 1 << 20);
+    message.resize(had + chunk);
+    const auto got = bytes_->sgetn(message.data() + had, static_cast<std::streamsize>(chunk));
+    if (static_cast<std::size_t>(got) < chunk) cut();
   }
   return true;
 }
@@ -273,9 +273,9 @@ bool looks_like_chakra(std::string_view head) {
   const MessageLength length = length_at(head);
   if (length.bytes == 0 || length.value > kLongestMessage) return false;
   const std::string_view message = head.substr(length.bytes, length.value);
-  if (length.value == 0) return head.size() > 1 && head[1] != '\0';                     // metadata may be empty, the node behind it not
+  if (length.value == 0) return head.size() > 1 && head[1] != '\0';                     // metadata may be empty, the node after it not
   if (message.empty() || (message[0] != '\x0a' && message[0] != '\x12')) return false;  // field 1 or 2, with a length
-  if (message.size() < length.value) return head.size() >= 4096;                        // longer than what was looked at
+  if (message.size() < length.value) return head.size() >= 4096;                        // longer than what was read
   proto::GlobalMetadata metadata;
   return metadata.ParseFromArray(message.data(), static_cast<int>(message.size())) &&
          metadata.GetReflection()->GetUnknownFields(metadata).empty();

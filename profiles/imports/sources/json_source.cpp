@@ -81,9 +81,9 @@ nlohmann::json parse_json_document(ByteSource& bytes) {
   JsonSource text(bytes);
   std::string whole;
   for (int c = text.sgetc(); c != std::char_traits<char>::eof(); c = text.sgetc()) {
-    std::string piece(static_cast<std::size_t>(text.in_avail()), '\0');
-    const auto n = text.sgetn(piece.data(), static_cast<std::streamsize>(piece.size()));
-    whole.append(piece, 0, static_cast<std::size_t>(n));
+    std::string chunk(static_cast<std::size_t>(text.in_avail()), '\0');
+    const auto n = text.sgetn(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    whole.append(chunk, 0, static_cast<std::size_t>(n));
     if (whole.size() > kLargestDocument) refuse(file, "is too large for a file of its kind: more than 256 MiB");
   }
   const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {

@@ -70,7 +70,7 @@ std::string share(std::size_t part, std::size_t all, std::string_view what) { re
 void note_kernels(ImportedTrace& t) {
   const auto unknown = static_cast<std::size_t>(std::ranges::count_if(t.kernels, [](const ImportedKernel& k) { return !k.kind; }));
   if (unknown > 0)
-    t.notes.push_back(share(unknown, t.kernels.size(), "kernels are of a kind that neither their name nor their operation tells"));
+    t.notes.push_back(share(unknown, t.kernels.size(), "kernels are of a kind that neither their name nor their operation shows"));
   std::set<std::string> unnamed;
   for (const ImportedDevice& d : t.devices)
     if (!d.name.empty() && d.profile.empty()) unnamed.insert(d.name);

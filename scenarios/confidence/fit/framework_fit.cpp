@@ -61,7 +61,7 @@ class FrameworkFitter {
     double log = 0, relative = 0;
     std::vector<GroupError> groups;  // relative
   };
-  // Points are dealt out to workers in turn, so that each gets its share of the slow ones.
+  // Points are dealt out to workers round-robin, so that each gets its share of the slow ones.
   [[nodiscard]] Error error_of(const profiles::FrameworkProfile& f, const std::vector<std::size_t>& which) const {
     const auto jobs = static_cast<std::size_t>(std::max(1, config_.jobs));
     const auto work = [&](std::size_t first) {

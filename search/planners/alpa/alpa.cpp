@@ -278,8 +278,8 @@ std::vector<Option> options_of_alpa_alone() {
       {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
        "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
       {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
-       "what stages are made of: segments as cuts come, layers by Alpa's dynamic programme, layers of equally many operators, or layers by "
-       "that programme and equally many in each stage"},
+       "what stages are made of: segments as cuts come, layers by Alpa's dynamic program, layers of equally many operators, or layers by "
+       "that program and equally many in each stage"},
       {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
        "that operators are clustered into"},
       {"submeshes", Choice{{"all", "power-of-two"}},
@@ -332,7 +332,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
                 {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
                   "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
-                 {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic programme"},
+                 {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic program"},
                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
                  {"update_sharding", Flag{defaults.settings.update_sharding},
                   "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),

@@ -85,7 +85,7 @@ class ExpertPlan {
     return tables;
   }
 
-  // In turn; of fewer tables than devices each has as many devices to itself, so that nodes and sockets get equally many.
+  // One after another; of fewer tables than devices each has as many devices to itself, so that nodes and sockets get equally many.
   [[nodiscard]] std::size_t device_of(std::size_t table, std::size_t tables) const {
     const auto devices = static_cast<std::size_t>(devices_);
     return tables < devices ? table * devices / tables : table % devices;
@@ -190,8 +190,8 @@ Planner expert_dlrm_planner() {
                 "what is not data parallel: embedding tables; and operators whose gradients take longer to add up than their kernels take",
                 "`tables`; of a model without tables `by_cost`"},
                degree_option("features", 0,
-                             "neighbours that share the output features of such an operator that is no table: so many, or the largest "
-                             "divisor of it that cuts it",
+                             "number of neighbours that share the output features of such an operator that is no table, or its largest "
+                             "divisor that cuts the operator",
                              "the GPUs of a domain")},
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext&) {
             ExpertDlrmConfig config;

@@ -28,7 +28,7 @@ std::vector<Option> options() {
        "how they come by the keys and values of the others: block by block, overlapped with the kernels; gathered before them; all-to-alls "
        "give each rank all positions of some heads"},
       degree_option("context_all_to_all", c.context_all_to_all,
-                    "of the ranks of `context`, so many neighbours exchange heads as `ulysses` does; the others ring or gather",
+                    "number of neighbours among the ranks of `context` that exchange heads as `ulysses` does; the others ring or gather",
                     "1; with `ulysses`, all of them"),
       degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
       degree_option("expert_tensor", c.tensor,

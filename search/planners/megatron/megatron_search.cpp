@@ -409,7 +409,7 @@ Planner megatron_search_planner() {
           .searches = true,
           .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
                                  {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                                   "so many of the best plans of the grid are simulated whole, and plain data parallelism"}},
+                                   "number of the best plans of the grid that are simulated whole, besides plain data parallelism"}},
                                  "the time that the search may take; bounds of all plans take half of it at most"),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);

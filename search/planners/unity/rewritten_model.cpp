@@ -106,22 +106,22 @@ bool alike(const SegmentGraph& a, const SegmentGraph& b) {
   return a.first == b.first && a.is_shared == b.is_shared && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
 }
 
-Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces) {
+Joined joined(const pcg::Graph& whole, const std::vector<PlacedSegment>& segments) {
   pcg::GraphBuilder builder(whole.name());
   Joined result;
   std::set<std::string> taken;
   for (const pcg::GraphNode& n : whole.nodes()) taken.insert(n.name);
   std::map<std::string, std::uint32_t> sources;  // that are there
   std::vector<std::vector<pcg::GraphTensorRef>> now;
-  std::optional<pcg::GraphTensorRef> end;  // of the piece before
+  std::optional<pcg::GraphTensorRef> end;  // of the segment before
   int block = -1;
-  for (const Piece& piece : pieces) {
-    Names names(*piece.example, *piece.original, taken);
+  for (const PlacedSegment& segment : segments) {
+    Names names(*segment.example, *segment.original, taken);
     std::vector<std::uint32_t>& numbers = result.node.emplace_back();
-    for (const pcg::GraphNode& node : piece.graph->nodes()) {
-      for (; block < piece.original->blocks[static_cast<std::size_t>(node.block)]; ++block)
+    for (const pcg::GraphNode& node : segment.graph->nodes()) {
+      for (; block < segment.original->blocks[static_cast<std::size_t>(node.block)]; ++block)
         builder.begin_block(whole.blocks()[static_cast<std::size_t>(block + 1)]);
-      if (piece.first && node.name == *piece.first && is_source(node)) {
+      if (segment.first && node.name == *segment.first && is_source(node)) {
         numbers.push_back(end->node.value);
         continue;
       }
@@ -190,13 +190,14 @@ void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estim
 }
 
 Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
-  std::vector<Piece> pieces;
+  std::vector<PlacedSegment> segments;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const SegmentGraph& example = segment_graphs_[example_[s]];
-    pieces.push_back({&variants(s)[variant[s]].graph, example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt,
-                      &example, &segment_graphs_[s]});
+    segments.push_back({&variants(s)[variant[s]].graph,
+                        example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt, &example,
+                        &segment_graphs_[s]});
   }
-  return joined(graph_, pieces);
+  return joined(graph_, segments);
 }
 
 void RewrittenModel::add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const {

@@ -31,21 +31,21 @@ struct SegmentGraph {
 [[nodiscard]] bool alike(const SegmentGraph& a, const SegmentGraph& b);
 
 // A segment, rewritten or not, in the place of a segment of the whole graph.
-struct Piece {
+struct PlacedSegment {
   const pcg::Graph* graph = nullptr;       // the graph that is there now, of the example's names
   std::optional<std::string> first;        // the example's input in place of the end of the segment before
   const SegmentGraph* example = nullptr;   // the segment that was rewritten
   const SegmentGraph* original = nullptr;  // the segment that was here, alike
 };
 
-// A node of a joined graph by the piece and the node of Piece::graph that it was.
+// A node of a joined graph by the segment and the node of PlacedSegment::graph that it was.
 struct Joined {
   pcg::Graph graph;
-  std::vector<std::vector<std::uint32_t>> node;  // [piece][node of its graph]; sources that pieces share are one node
+  std::vector<std::vector<std::uint32_t>> node;  // [segment][node of its graph]; sources that segments share are one node
 };
 
-// Returns: the pieces as one graph. Keeps the names of the whole graph's nodes where they are still there.
-[[nodiscard]] Joined joined(const pcg::Graph& whole, const std::vector<Piece>& pieces);
+// Returns: the segments as one graph. Keeps the names of the whole graph's nodes where they are still there.
+[[nodiscard]] Joined joined(const pcg::Graph& whole, const std::vector<PlacedSegment>& segments);
 
 // Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
 

@@ -49,7 +49,7 @@ std::vector<std::string> words(std::string_view text) {
   return result;
 }
 
-// A value is not searched for placeholders again: `at` goes on behind it.
+// A value is not searched for placeholders again: `at` goes on after it.
 std::string filled(std::string text, const Row& row) {
   for (const auto& [key, value] : row) {
     const std::string hole = "{" + key + "}";

@@ -18,7 +18,7 @@ std::size_t offset(const Sizes& at, const Sizes& sizes) {
   return static_cast<std::size_t>(i);
 }
 
-// Makes a shard from what stands at each of its coordinates.
+// Makes a shard from the value at each of its coordinates.
 template <class F>
 Shard made(const Sizes& sizes, F&& at_coordinates) {
   Shard p{sizes, {}};

@@ -96,7 +96,7 @@ class Shapes {
     return false;
   }
 
-  // Whether every node that stands on chosen variables only is well typed.
+  // Whether every node that depends on chosen variables only is well typed.
   bool types_so_far() const { return types_known_part(left_) && types_known_part(right_); }
   bool types_known_part(const SmallTerm& t) const {
     SmallTerm part;

@@ -94,7 +94,7 @@ class OperatorReader {
         all_.push_back(n);
         break;
       case Parameters::degree: all_.push_back({.kind = kind, .degree = r_.degree()}); break;
-      default: r_.fail(fmt::format("{} stands in a list of a family as \"split\" or \"layouts\" only", name_of(kind)));
+      default: r_.fail(fmt::format("{} is in a list of a family as \"split\" or \"layouts\" only", name_of(kind)));
     }
     r_.expect("]");
   }

@@ -55,7 +55,7 @@ class Pruner {
 
   void add(Candidate&& c) {
     const auto [left, right] = codes(c.joint);
-    // A variable as a whole side stands for anything: such equations are looked at by their other side.
+    // A variable as a whole side stands for anything: such equations are compared by their other side.
     bool dropped = false;
     for (const auto& key : {std::pair(left, right), std::pair(right, left), std::pair(left, kAny), std::pair(right, kAny)}) {
       const auto it = by_code_.find(key.first * 31 + key.second);

@@ -6,7 +6,7 @@
 namespace rules {
 namespace {
 
-// The operator on the variables, each behind its layout operator (null: none), then `last`.
+// The operator on the variables, each after its layout operator (null: none), then `last`.
 Term form(const Node& computing, const std::vector<const Node*>& moves, const Node* last) {
   Term t;
   Node op = computing;

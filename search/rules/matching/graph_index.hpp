@@ -20,7 +20,7 @@ inline constexpr std::size_t kCodes = static_cast<std::size_t>(kKinds) * kFuncti
 [[nodiscard]] Code code_of(Kind kind, Function function);
 // A set of codes in one word, in which some share a bit: what is not in it is in no case there.
 [[nodiscard]] constexpr std::uint64_t bit_of(Code c) { return std::uint64_t{1} << (c % 64U); }
-// A half of a split that stands alone is a slice in a graph: the first, or the last part of an axis.
+// A half of a split without the other is a slice in a graph: the first, or the last part of an axis.
 inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * kFunctions);
 inline constexpr Code kLastPart = kFirstPart + 1;
 

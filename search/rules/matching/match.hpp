@@ -36,7 +36,7 @@ enum class Learnt {
 
 // A rule's concat has two inputs, a graph's may have more: the rule's is then the concat of two neighbours, which the others surround, or
 // of all, cut in two anywhere. Its parts are the inputs [begin, cut) and [cut, end); the rule's variable stands for a part of several
-// inputs though no node makes that tensor. As concats are associative, each such concat could stand in the graph. The result of a rewrite
+// inputs though no node makes that tensor. As concats are associative, each such concat could be in the graph. The result of a rewrite
 // is put back into one form: a concat whose only reader is a concat along the same axis becomes part of that.
 struct ConcatAsTwo {
   std::size_t at = 0;  // which of Match::nodes

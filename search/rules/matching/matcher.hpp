@@ -57,7 +57,7 @@ struct Census {
 // Returns: the operators of an occurrence, ascending, each once.
 [[nodiscard]] std::vector<pcg::NodeId> place_of(const Match& m);
 
-// Returns: the occurrences of rules' sources. Whether a target can stand there at some degree is for apply() (rewriting/apply.hpp) to say.
+// Returns: the occurrences of rules' sources. Whether a target fits there at some degree is for apply() (rewriting/apply.hpp) to say.
 // Cost: that of a new Matcher.
 [[nodiscard]] Census census(std::span<const Rule> rules, const pcg::Pcg& graph);
 

@@ -26,7 +26,7 @@ void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step
   const PatternOperator& op = p_->operators[o];
   const NodeFacts& f = graph_.node(node);
   if (!op.accepts(f.code)) return;
-  // A long concat is bound as each of its views in turn.
+  // A long concat is bound as each of its views, one after another.
   if (const auto [first, last] = graph_.views_of(node); first != last) {
     for (std::uint32_t view = first; view < last; ++view) bind(o, view, step, s);
     return;
@@ -169,7 +169,7 @@ int OccurrenceSearch::rows(const State& s) const {
   return 1;
 }
 
-// Nobody but the occurrence reads what is computed for it and is not an output. A half of a split that the rule does not speak of stays
+// Only the occurrence reads what is computed for it and is not an output. A half of a split that the rule does not speak of stays
 // what it is, and so does a movement for its other readers: nothing is computed twice.
 bool OccurrenceSearch::is_closed(const State& s) const {
   for (std::size_t o = 0; o < p_->operators.size(); ++o)

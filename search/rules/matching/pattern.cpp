@@ -8,7 +8,7 @@
 namespace rules {
 namespace {
 
-// Kinds that stand in proofs and in rules of kernels only: no graph has constants or enlarged kernels.
+// Kinds in proofs and in rules of kernels only: no graph has constants or enlarged kernels.
 bool is_foreign(Kind k) { return k == Kind::enlarge || is_constant(k); }
 
 struct Compilation {

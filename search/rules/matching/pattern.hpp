@@ -70,7 +70,7 @@ struct Pattern {
   std::vector<SizeText> split_at;        // by operator
   std::vector<Degree> degrees;           // by operator; of layout operators
   bool any_heads = true;                 // no other size has to do with that of packed variables
-  bool exact_rank = false;               // of a rule that sums a dim away: what rides along would be another dim behind it
+  bool exact_rank = false;               // of a rule that sums a dim away: what rides along would be another dim after it
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 

@@ -68,7 +68,7 @@ Index EGraph::add(const EOperator& op, std::span<const Index> children, const Ty
   return n;
 }
 
-// A merge may make users of the two classes congruent, and those are merged in turn.
+// A merge may make users of the two classes congruent, and those are then merged, too.
 void EGraph::merge(Index a, Index b, Index reason) {
   pending_.push_back({a, b, reason});
   while (!pending_.empty()) {

@@ -89,7 +89,7 @@ void add_triggers(Patterns& patterns, std::size_t index) {
   }
 }
 
-// Goes through the open pairs depth first and takes every binding back behind it, so that one binding serves the whole search.
+// Goes through the open pairs depth first and takes every binding back after it, so that one binding serves the whole search.
 struct SideMatcher {
   const AxiomPattern& p;
   const int side;

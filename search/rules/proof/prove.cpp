@@ -107,8 +107,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// So many equations at once: some 0.3 s of work, beside which a process costs nothing, and few enough that no worker is left alone for long
-// at the end.
+// Equations that a worker proves at once: some 0.3 s of work, against which a process costs nothing, and few enough that no worker is left
+// alone for long at the end.
 constexpr std::size_t kBatch = 100;
 
 }  // namespace

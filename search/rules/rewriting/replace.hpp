@@ -41,8 +41,8 @@ struct Wiring {
 
 // Returns: the wiring, or why there is none: outputs would become each other, or a tensor that is read would go. A node goes where it is no
 // longer read: matched ones, and those that only they read and the target does without, but for sources. A concat whose only reader is a
-// concat along the same axis becomes part of that, unless the two stood so before. `parts`: nodes that regrouping has added, which did not
-// stand in the graph before.
+// concat along the same axis becomes part of that, unless the two were so before. `parts`: nodes that regrouping has added, which were not
+// in the graph before.
 [[nodiscard]] base::Attempt<Wiring> wire(const Match& match, const pcg::Pcg& graph, std::span<const pcg::NodeId> parts,
                                          const Target& target, const Redirections& redirections);
 

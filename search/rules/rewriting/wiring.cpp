@@ -100,7 +100,7 @@ std::vector<Wire> with_joined(std::size_t i, const Wiring& w) {
 }
 
 void join_concats(const pcg::Pcg& graph, std::span<const NodeId> parts, const Consumers& consumers, const Target& target, Wiring& w) {
-  const auto stood_before = [&](std::size_t i, std::size_t reader) {
+  const auto was_before = [&](std::size_t i, std::size_t reader) {
     return i < w.gone.size() && std::ranges::find(parts, NodeId(i)) == parts.end() && consumers[i] == std::vector{NodeId(reader)};
   };
   const std::size_t all = w.inputs.size();
@@ -112,7 +112,7 @@ void join_concats(const pcg::Pcg& graph, std::span<const NodeId> parts, const Co
       reader[w.index(in)] = i;
     }
   for (std::size_t i = 0; i < all; ++i)
-    if (const auto axis = concat_axis(i, graph, target); axis && reads[i] == 1 && !stood_before(i, reader[i]))
+    if (const auto axis = concat_axis(i, graph, target); axis && reads[i] == 1 && !was_before(i, reader[i]))
       w.joined[i] = concat_axis(reader[i], graph, target) == axis;
   for (std::size_t i = 0; i < all; ++i)
     if (w.stays(i) && concat_axis(i, graph, target)) w.inputs[i] = with_joined(i, w);

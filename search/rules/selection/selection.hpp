@@ -19,7 +19,7 @@ enum class LeftOut {
   layout,     // it has layout operators, where algebra alone is asked for
   never,      // its source can be in no graph, or its target cannot be made there (compile() of matching/pattern.hpp has the reason)
   enlarges,   // its target has all operators of its source, and more that compute
-  exchanges,  // its sides differ only in which vector or number stands where: gains, biases, factors
+  exchanges,  // its sides differ only in the places of vectors or numbers: gains, biases, factors
 };
 inline constexpr std::size_t kReasons = 5;
 [[nodiscard]] std::string_view name_of(LeftOut reason);    // "layout"

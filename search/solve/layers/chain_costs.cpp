@@ -167,8 +167,8 @@ double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const 
   if (strategy.shards > 1 && setting.zero == 3)
     return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / rounds;
   const double added_up = strategy.shards > 1 ? scattering : p.synchronisation;
-  const double behind = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
-  return p.forward + backward + p.moved + (behind + update + (strategy.shards > 1 ? gathering : 0)) / rounds;
+  const double exposed = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
+  return p.forward + backward + p.moved + (exposed + update + (strategy.shards > 1 ? gathering : 0)) / rounds;
 }
 
 // A stage holds a weight once, however many operators read it.

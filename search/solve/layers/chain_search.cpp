@@ -137,7 +137,7 @@ SearchResult ChainSearch::result(std::optional<double> bound) && {
     if (bound) r.bound = base::Seconds(*bound);
   }
   if (layers_skipped_ > 0)
-    r.notes.push_back(fmt::format("{} tensor{} read behind the next layer: bringing {} there {}", layers_skipped_,
+    r.notes.push_back(fmt::format("{} tensor{} read after the next layer: bringing {} there {}", layers_skipped_,
                                   layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
                                   !has_long_edges_ ? "is simulated, and not in the cost model"
                                                    : "counts in the objective, but not in the choice of stages and strategies"));

@@ -164,13 +164,13 @@ class LayerShares {
 
   [[nodiscard]] std::vector<Step> ended(const std::vector<Step>& begun, std::size_t stage, double limit) {
     std::vector<Step> steps(states_);
-    const std::size_t behind = chain_.stages() - stage - 1;
+    const std::size_t stages_after = chain_.stages() - stage - 1;
     for (std::size_t begin = stage; begin < layers_; ++begin)
       for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
         const Step& from = begun[state(begin, first)];
         if (from.sum == kNoTime) continue;
         const MemoryFronts& runs = runs_.between(stage, begin, first);
-        for (std::size_t end = begin + 1; end + behind <= layers_; ++end)
+        for (std::size_t end = begin + 1; end + stages_after <= layers_; ++end)
           for (std::uint32_t last = 0; last < runs_.strategies(); ++last) {
             const double seconds = runs.seconds(end - begin, last);
             Step& to = steps[state(end, last)];

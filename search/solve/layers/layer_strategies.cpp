@@ -82,11 +82,11 @@ void share_and_recompute(const LayerSplit& split, const std::vector<LayerStrateg
 LayerSplit split_into_layers(std::span<const pcg::Block> blocks) {
   LayerSplit split;
   const auto first = std::ranges::find_if(blocks, &pcg::Block::weighty) - blocks.begin();
-  std::ptrdiff_t behind = std::ssize(blocks);  // the first block of the head
-  while (behind > first && !blocks[static_cast<std::size_t>(behind - 1)].weighty) --behind;
+  std::ptrdiff_t head = std::ssize(blocks);  // the first block of the head
+  while (head > first && !blocks[static_cast<std::size_t>(head - 1)].weighty) --head;
   int layer = 0;
   for (std::ptrdiff_t b = 0; b < std::ssize(blocks); ++b) {
-    if (b > 0 && (blocks[static_cast<std::size_t>(b)].weighty || b == behind)) ++layer;
+    if (b > 0 && (blocks[static_cast<std::size_t>(b)].weighty || b == head)) ++layer;
     split.of_block.push_back(layer);
   }
   split.layers = layer + 1;

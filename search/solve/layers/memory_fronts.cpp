@@ -24,8 +24,8 @@ MemoryFronts::MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>
   for (std::size_t n = 1; n < most_layers; ++n) {
     const bool forwards = direction == Direction::forwards;
     const std::size_t layer = forwards ? first + n : first - n;
-    const LayerCost& behind = table[chain.kinds[forwards ? layer : layer + 1]];
-    add_layer(table[chain.kinds[layer]], behind.from_before, !forwards, chain.memory, most_seconds);
+    const LayerCost& next = table[chain.kinds[forwards ? layer : layer + 1]];
+    add_layer(table[chain.kinds[layer]], next.from_before, !forwards, chain.memory, most_seconds);
   }
 }
 

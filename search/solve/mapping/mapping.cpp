@@ -34,7 +34,7 @@ void add(BranchCosts& sum, const BranchCosts& more) {
 
 // Whether a block of units is cut after the first `units`: of few units anywhere, of many at halves and quarters, which
 // may be cut again.
-bool is_cut_behind(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
+bool is_cut_after(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
 
 }  // namespace
 
@@ -147,7 +147,7 @@ std::vector<int> Mapping::cuts(const BranchTree& tree, const std::vector<BranchR
   std::vector<int> sizes;
   if (block.size > machine_ && (block.size % machine_ != 0 || block.start % machine_ != 0)) return sizes;
   for (int size = step; size < block.size; size += step)
-    if (is_cut_behind(size / step, block.size / step) && can_use(tree, first, size) && can_use(tree, second, block.size - size))
+    if (is_cut_after(size / step, block.size / step) && can_use(tree, first, size) && can_use(tree, second, block.size - size))
       sizes.push_back(size);
   return sizes;
 }

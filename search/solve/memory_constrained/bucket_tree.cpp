@@ -88,7 +88,7 @@ std::optional<BucketTree> BucketTree::of(const ChoiceProblem& problem, double mo
   std::vector<std::size_t> bucket_of(problem.costs.size(), 0);
   double entries = 0;
   for (std::size_t left = problem.costs.size(); left > 0; --left) {
-    std::uint32_t who = kNobody;
+    std::uint32_t who = kNone;
     double smallest = std::numeric_limits<double>::infinity();
     for (std::uint32_t o = 0; o < gone.size(); ++o) {
       if (gone[o] || network.table_size(o) >= smallest) continue;
@@ -106,8 +106,7 @@ std::optional<BucketTree> BucketTree::of(const ChoiceProblem& problem, double mo
     for (const std::uint32_t o : b.scope) b.sizes.push_back(problem.costs[o].size());
     b.own = network.own(b);
   }
-  Bucket& nobody = tree.buckets_.emplace_back();
-  nobody.own = {0.0};
+  tree.buckets_.emplace_back().own = {0.0};
   for (std::size_t k = 0; k + 1 < tree.buckets_.size(); ++k) {
     const std::vector<std::uint32_t>& scope = tree.buckets_[k].scope;
     std::size_t parent = tree.buckets_.size() - 1;  // where none of its neighbours is left
@@ -147,7 +146,7 @@ void BucketTree::go_down() {
 std::vector<std::vector<double>> BucketTree::with_choice() const {
   std::vector<std::vector<double>> costs(buckets_.size() - 1);
   for (const Bucket& b : buckets_) {
-    if (b.who == kNobody) continue;
+    if (b.who == kNone) continue;
     std::vector<double>& least = costs[b.who];
     least.assign(b.choices(), kUnknownYet);
     for_each_entry(b, [&](std::size_t entry, std::size_t outer, const std::vector<std::size_t>& at) {

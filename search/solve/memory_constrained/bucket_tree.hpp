@@ -12,7 +12,7 @@ namespace search {
 
 class BucketTree {
  public:
-  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   // A table of an operator that is eliminated. An entry is a choice of every operator in the scope, the last one's fastest; an outer entry
   // is one of all but that last one, `who`.
   struct Child {
@@ -20,7 +20,7 @@ class BucketTree {
     std::vector<std::size_t> strides;  // by operator of the parent's scope: from its choice to the child's outer entry
   };
   struct Bucket {
-    std::uint32_t who = kNobody;
+    std::uint32_t who = kNone;
     std::vector<std::uint32_t> scope;  // ends with `who`; empty: the root
     std::vector<std::size_t> sizes;    // choices, by operator of the scope
     std::vector<Child> children;       // buckets whose outer operators are all in this scope, each in one scope only

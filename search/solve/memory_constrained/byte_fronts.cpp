@@ -18,7 +18,7 @@ struct Label {
 
 // A label is a choice, or is put together of two.
 struct Step {
-  std::uint32_t who = BucketTree::kNobody, choice = 0;
+  std::uint32_t who = BucketTree::kNone, choice = 0;
   std::uint32_t first = kNothing, second = kNothing;
 };
 
@@ -40,7 +40,7 @@ class ByteFronts {
     for (std::size_t k = 0; k < buckets.size(); ++k) {
       const BucketTree::Bucket& b = buckets[k];
       fronts_[k].resize(b.cheapest.size());
-      if (b.who != BucketTree::kNobody) least_[k] = *std::ranges::min_element(problem_.bytes[b.who]);
+      if (b.who != BucketTree::kNone) least_[k] = *std::ranges::min_element(problem_.bytes[b.who]);
       const double own_least = least_[k];
       for (const BucketTree::Child& c : b.children) least_[k] += least_[c.bucket];
       bool is_complete = true;
@@ -61,7 +61,7 @@ class ByteFronts {
     const double value = tree_.value(b, entry, at), room = most_ - value - b.rest[outer];
     if (room < 0) return true;
     Label own;
-    if (b.who != BucketTree::kNobody) {
+    if (b.who != BucketTree::kNone) {
       own.bytes = problem_.bytes[b.who][at.back()];
       if (own.bytes > least + spare_) return true;
       own.made_of = add_step({b.who, static_cast<std::uint32_t>(at.back())});
@@ -93,7 +93,7 @@ class ByteFronts {
     thin_out(both);
     for (Label& l : both) {
       const auto [first, second] = made_of[l.made_of];
-      l.made_of = add_step({BucketTree::kNobody, 0, first, second});
+      l.made_of = add_step({BucketTree::kNone, 0, first, second});
     }
     labels = std::move(both);
     return static_cast<double>(steps_.size()) <= limits_.most_labels;
@@ -128,7 +128,7 @@ class ByteFronts {
       open.pop_back();
       if (at == kNothing) continue;
       const Step& s = steps_[at];
-      if (s.who != BucketTree::kNobody) choice[s.who] = s.choice;
+      if (s.who != BucketTree::kNone) choice[s.who] = s.choice;
       open.insert(open.end(), {s.first, s.second});
     }
     return choice;

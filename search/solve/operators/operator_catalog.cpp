@@ -33,7 +33,7 @@ bool are_alike(const OperatorKind& a, const OperatorKind& b) {
          a.has_gradient == b.has_gradient;
 }
 
-// So many operators of a kind, each between sources of its own: where a gradient is wanted, the source is a weight.
+// Several operators of a kind, each between sources of its own: where a gradient is wanted, the source is a weight.
 struct Specimens {
   pcg::Graph graph;
   std::vector<std::uint32_t> nodes;

@@ -32,7 +32,7 @@ class StageProgram {
   explicit StageProgram(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
     most_stages_ = std::min({q.most_stages, q.parts, static_cast<std::size_t>(q.devices)});
     seconds_.assign(q.parts * blocks_.size() * ends_, kNever);
-    behind_.assign(seconds_.size(), -1);
+    most_after_.assign(seconds_.size(), -1);
     for (std::size_t begin = 0; begin < q.parts; ++begin)
       for (std::size_t b = 0; b < blocks_.size(); ++b)
         for (std::size_t end = begin + 1; end <= q.parts; ++end) {
@@ -40,8 +40,8 @@ class StageProgram {
           if ((begin == 0) != (run.block.start == 0) || (end == q.parts) != (run.block.start + run.block.size == q.devices)) continue;
           if (!may_be_stage(q.given, run)) continue;
           const std::size_t at = index(begin, b, end);
-          behind_[at] = q.most_after(run);
-          if (behind_[at] >= 0) seconds_[at] = q.seconds(run);
+          most_after_[at] = q.most_after(run);
+          if (most_after_[at] >= 0) seconds_[at] = q.seconds(run);
         }
   }
 
@@ -116,7 +116,7 @@ class StageProgram {
           const Ends& ends = possible[static_cast<std::size_t>(next)];
           for (std::size_t end = std::max(begin + 1, ends.first); end <= ends.last; ++end) {
             const double s = seconds_[index(begin, b, end)];
-            if (s > slowest || behind_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
+            if (s > slowest || most_after_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
             const double all = s + rest[state(end, next)];
             if (all >= here[at]) continue;
             here[at] = all;
@@ -165,7 +165,7 @@ class StageProgram {
   std::vector<DeviceBlock> blocks_;
   std::size_t ends_, most_stages_ = 1;
   std::vector<double> seconds_;              // by begin, block and end
-  std::vector<int> behind_;                  // likewise
+  std::vector<int> most_after_;              // likewise
   std::vector<std::vector<Choice>> choice_;  // by stages and state
 };
 

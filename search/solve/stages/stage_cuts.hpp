@@ -1,5 +1,5 @@
 #pragma once
-// A chain of parts cut into the stages of a pipeline, each on a block of devices of its own: the dynamic programme of Alpa (Zheng et al.,
+// A chain of parts cut into the stages of a pipeline, each on a block of devices of its own: the dynamic program of Alpa (Zheng et al.,
 // OSDI'22, section 5.2) over every block that devices are cut into, instead of submeshes of powers of two.
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace search {
 class StageMapping {
  public:
   // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
-  // Where `counts_transfers` is false, a stage's inputs come to it in no time, as in Alpa's dynamic programme (OSDI'22, section 7).
+  // Where `counts_transfers` is false, a stage's inputs come to it in no time, as in Alpa's dynamic program (OSDI'22, section 7).
   StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool counts_transfers);
 
   // Seconds of a micro-batch, forward and backward.

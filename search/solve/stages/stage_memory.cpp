@@ -52,9 +52,9 @@ StageMemory::StageMemory(const topology::Cluster& cluster, OperatorCatalog& cata
       transfers_(mapping_, catalog, parts_, static_cast<int>(cluster.domain_devices(0).size()), config.counts_transfers) {}
 
 // As many micro-batches are kept as stages are left, this one included.
-StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t behind) {
+StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t stages_after) {
   Objective objective = config_.objective;
-  objective.kept_copies *= static_cast<double>(std::min(behind + 1, static_cast<std::size_t>(config_.micro_batches)));
+  objective.kept_copies *= static_cast<double>(std::min(stages_after + 1, static_cast<std::size_t>(config_.micro_batches)));
   Stage stage{ConstrainedOperators(lists_, catalog_.alike(run.block), objective)};
   for (std::size_t p = run.begin; p < run.end; ++p) {
     const Mapping::Part& part = *parts_[p];

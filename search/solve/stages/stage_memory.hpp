@@ -45,7 +45,7 @@ class StageMemory {
 
  private:
   struct Stage;
-  [[nodiscard]] Stage stage_of(const StageRun& run, std::size_t behind);
+  [[nodiscard]] Stage stage_of(const StageRun& run, std::size_t stages_after);
 
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;

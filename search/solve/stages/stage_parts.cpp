@@ -97,7 +97,7 @@ std::vector<Segment> joined(const std::vector<Segment>& finest, const std::vecto
 
 }  // namespace
 
-// Three dynamic programmes one after another: the sum of squares of two prefixes may only be compared where their largest cuts are equally
+// Three dynamic programs one after another: the sum of squares of two prefixes may only be compared where their largest cuts are equally
 // good in the end, which is known when the best largest cut is.
 std::vector<std::size_t> clustered_layers(std::span<const ChainOperator> chain, std::size_t layers, double imbalance) {
   layers = std::min(layers, chain.size());

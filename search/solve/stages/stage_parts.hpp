@@ -40,8 +40,8 @@ inline constexpr double kClusterImbalance = 0.5;
 
 inline constexpr std::size_t kMostStages = 16;
 
-// Parts. segments: cuts as they come, up to 64 parts. layers: operators clustered by Alpa's dynamic programme.
-// equal_operators: layers with equally many operators. equal_layers: those of the dynamic programme, and equally many of them in each
+// Parts. segments: cuts as they come, up to 64 parts. layers: operators clustered by Alpa's dynamic program.
+// equal_operators: layers with equally many operators. equal_layers: those of the dynamic program, and equally many of them in each
 // stage. The last three are those of Alpa's ablation (OSDI'22, section 8.3).
 enum class Clustering { segments, layers, equal_operators, equal_layers };
 

@@ -179,7 +179,7 @@ std::vector<KeyReader> model_readers() {
   of_onnx.elsewhere = source_keys;
   of_onnx.elsewhere.insert(of_onnx.elsewhere.end(), overrides.begin(), overrides.end());
   return {of_source, beside, adapters, of_onnx,
-          compared("Transformer: The map behind `transformer`:", "model.transformer", transformers, model_value)};
+          compared("Transformer: The map of `transformer`:", "model.transformer", transformers, model_value)};
 }
 
 // --- clusters

@@ -245,7 +245,7 @@ TEST_CASE("a machine that cannot train like this is pointed at below its candida
         "capacity.candidates[0].training: unknown key \"precison\" | did you mean \"precision\"?");
 }
 
-TEST_CASE("a scenario is answered with its capacity, from the runs that it rests on") {
+TEST_CASE("a scenario is answered with its capacity, from the runs that it is based on") {
   const scenarios::ScenarioResult result = scenarios::run_scenario(
       test::load(with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
                                candidate("nodes: [1, 2], price: 1 USD/gpu/h") + candidate("name: again, nodes: 2, price: 2 USD/gpu/h") +
