@@ -2,11 +2,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -46,17 +50,19 @@ struct Include {
   bool quoted;         // ours: "..."; else <...>
 };
 
-std::vector<std::string> source_files() {
+// Files of the libraries with one of these extensions, in order.
+std::vector<std::string> files_with(const std::set<std::string>& extensions) {
   std::vector<std::string> files;
   const fs::path root = SOURCE_DIRECTORY;
   for (const auto& [library, below] : kBelow)
     for (const auto& entry : fs::recursive_directory_iterator(root / library))
-      if (entry.path().extension() == ".hpp" || entry.path().extension() == ".cpp")
-        files.push_back(fs::relative(entry.path(), root).generic_string());
+      if (extensions.contains(entry.path().extension())) files.push_back(fs::relative(entry.path(), root).generic_string());
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());  // of a library inside another's folder
   return files;
 }
+
+std::vector<std::string> source_files() { return files_with({".hpp", ".cpp"}); }
 
 std::vector<std::string> lines_of(const std::string& file) {
   std::ifstream in(fs::path(SOURCE_DIRECTORY) / file);
@@ -113,6 +119,55 @@ bool allowed(const Include& include) {
   if (to == "utf8.h") return include.file == "base/utf8.cpp";
   if (to == "pugixml.hpp") return include.file.starts_with("topology/imports/");
   return true;
+}
+
+// A word that only this project used for something, or a phrase of them, each in lower case, and the field's term.
+struct OldWord {
+  std::vector<std::regex> words;
+  std::string term;
+};
+
+// A line of old_words.txt: a pattern (ECMAScript) for each word of a phrase, two blanks, the term.
+std::vector<OldWord> old_words() {
+  std::vector<OldWord> result;
+  for (const std::string& line : lines_of("tests/layers/old_words.txt")) {
+    const std::size_t gap = line.find("  ");
+    REQUIRE_MESSAGE(gap != std::string::npos, line);
+    OldWord& old = result.emplace_back(std::vector<std::regex>(), line.substr(gap + 2));
+    std::istringstream patterns(line.substr(0, gap));
+    for (std::string pattern; patterns >> pattern;) old.words.emplace_back(pattern, std::regex::optimize);
+  }
+  return result;
+}
+
+struct Word {
+  std::string text;  // an identifier or a word, in lower case
+  std::size_t line;  // from 1
+};
+
+std::vector<Word> words_of(const std::string& file) {
+  std::vector<Word> words;
+  const std::vector<std::string> lines = lines_of(file);
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    bool inside = false;
+    for (const char c : lines[l]) {
+      const auto letter = static_cast<unsigned char>(c);
+      const bool belongs = std::isalnum(letter) != 0 || c == '_';
+      if (belongs && !inside) words.push_back({"", l + 1});
+      if (belongs) words.back().text += static_cast<char>(std::tolower(letter));
+      inside = belongs;
+    }
+  }
+  return words;
+}
+
+// What people read, but for decisions, which are history, and tables of measurements.
+std::vector<std::string> files_of_words() {
+  std::vector<std::string> files = files_with({".hpp", ".cpp", ".yaml"});
+  for (const auto& entry : fs::directory_iterator(fs::path(SOURCE_DIRECTORY) / "docs"))
+    if (entry.path().extension() == ".md") files.push_back("docs/" + entry.path().filename().string());
+  files.push_back("README.md");
+  return files;
 }
 
 }  // namespace
@@ -181,4 +236,27 @@ TEST_CASE("tests compare real numbers by test::about alone") {
     users += compares ? 1 : 0;
   }
   CHECK(users > 100);  // the search itself works
+}
+
+TEST_CASE("the field's words in names and texts") {
+  const std::vector<OldWord> old = old_words();
+  std::unordered_map<std::string, std::vector<const OldWord*>> begins;  // by word: those of which it is the first
+  for (const std::string& file : files_of_words()) {
+    const std::vector<Word> words = words_of(file);
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      const auto [known, is_new] = begins.try_emplace(words[w].text);
+      for (std::size_t o = 0; is_new && o < old.size(); ++o)
+        if (std::regex_match(words[w].text, old[o].words[0])) known->second.push_back(&old[o]);
+      for (const OldWord* o : known->second) {
+        std::string found = words[w].text;
+        bool all = true;
+        for (std::size_t i = 1; i < o->words.size() && all; ++i) {
+          all = w + i < words.size() && std::regex_match(words[w + i].text, o->words[i]);
+          if (all) found += " " + words[w + i].text;
+        }
+        CHECK_MESSAGE(!all, file, ":", words[w].line, ": \"", found, "\", write: ", o->term);
+      }
+    }
+  }
+  CHECK(begins.size() > 10'000);  // the search itself works
 }
