@@ -110,7 +110,8 @@ TEST_CASE("offloaded optimizer states are updated by the host: 12 bytes a parame
 }
 
 TEST_CASE("hosts of devices that share out the optimizer's states update their shares") {
-  // Two replicas on one CPU, which updates all parameters for each of them, or half of them.
+  // One CPU has two replicas' devices: it updates all parameters for each of them, or (ZeRO-1) half for each. The devices' own updates,
+  // which the difference takes off, are less than a tenth of it.
   const std::string text = "{preset: dgx-a100-80gb, node.gpus.count: 2, links.pcie.bandwidth: 100 TB/s}";
   const auto quick = topology::load_cluster(topology::expand_cluster(base::parse_yaml(text, "test"), "cluster"), "cluster");
   const double parameters = memory_with(2, {}).weights.value() / 2;  // of 2 bytes
