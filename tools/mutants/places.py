@@ -56,7 +56,7 @@ def load(folder=AREAS):
         for entry in area["mutants"]:
             if unknown := set(entry) - KEYS:
                 raise DoesNotApply(f"{path.stem}/{entry.get('id')}: unknown keys {', '.join(sorted(unknown))}")
-            mutants.append(Mutant(area=path.stem, **{"suites": area["suites"], **entry}))
+            mutants.append(Mutant(area=path.stem, **{**entry, "suites": tuple(entry.get("suites", area["suites"]))}))
     for key in "id", "number":
         seen = {}
         for mutant in mutants:

@@ -65,7 +65,9 @@ class Lists(unittest.TestCase):
             return places.load(pathlib.Path(folder))
 
     def test_a_mutant_has_the_suites_of_its_area_or_its_own(self):
-        self.assertEqual([m.suites for m in self.load({}, {"id": "y", "suites": ["pcg"]})], [["sim"], ["pcg"]])
+        loaded = self.load({}, {"id": "y", "suites": ["pcg"]})
+        self.assertEqual([m.suites for m in loaded], [("sim",), ("pcg",)])
+        self.assertEqual(len(set(loaded)), 2)  # as results are kept by mutant
 
     def test_ids_are_unique_and_keys_are_known(self):
         with self.assertRaisesRegex(DoesNotApply, "the same id"):
