@@ -206,6 +206,16 @@ TEST_CASE("DualPipe's bubble") {
     }
 }
 
+TEST_CASE("DualPipe with fewer micro-batches than places runs them in the order that they have among as many as places") {
+  for (const int ranks : {2, 3, 4})
+    for (int rank = 0; rank < ranks; ++rank)
+      for (int m = 1; m < 2 * ranks; ++m) {
+        std::vector<Slot> expected = sim::slots_of({pcg::ScheduleKind::dual_pipe, ranks, 2, 2 * ranks, true}, rank);
+        std::erase_if(expected, [&](const Slot& x) { return x.micro_batch >= m; });
+        CHECK(text(sim::slots_of({pcg::ScheduleKind::dual_pipe, ranks, 2, m, true}, rank)) == text(expected));
+      }
+}
+
 TEST_CASE("micro-batches that a rank keeps") {
   using enum pcg::ScheduleKind;
   // Until the gradients of their weights are made.

@@ -161,6 +161,34 @@ TEST_CASE("a tensor that a layer further on reads, too, is there for it where th
   }
 }
 
+TEST_CASE("a tensor that two operators of the next layer read in one layout is brought there once") {
+  // The norm of a layer and the sum around its attention read what the layer before makes: whole, where the layer is cut into tensor
+  // groups.
+  const test::Question q(kWide, 1, 2, 8);
+  const search::Problem problem = q.problem();
+  const search::ShortModel model = search::short_model(problem.model);
+  search::OperatorCatalog catalog(problem, 2);
+  const pcg::Graph graph = pcg::with_batch(model.graph, 8);
+  const auto kinds = catalog.kinds_of(graph);
+  const auto from = search::operators_of_cut(graph, model.split, {.samples = 2}).value(),
+             to = search::operators_of_cut(graph, model.split, {.tensor = 2}).value();
+  const auto layouts = [&](std::uint32_t n, const search::Strategy& s) { return catalog.table_of(kinds[n], {s}, 2).layouts[0]; };
+  const auto layer = [&](const pcg::GraphNode& n) { return model.split.of_block[static_cast<std::size_t>(n.block)]; };
+  std::vector<double> moves;  // by edge
+  for (std::uint32_t n = 0; n < kinds.size(); ++n)
+    for (std::uint32_t i = 0; i < graph.nodes()[n].inputs.size(); ++i) {
+      const std::uint32_t maker = graph.nodes()[n].inputs[i].node.value;
+      if (kinds[maker] == search::kSource || layer(graph.nodes()[maker]) != kLayer || layer(graph.nodes()[n]) != kLayer + 1) continue;
+      moves.push_back(catalog.movement(*catalog.edge_at(graph, kinds, n, i), layouts(maker, from[maker]), layouts(n, to[n])));
+    }
+  REQUIRE(moves.size() == 2);
+  REQUIRE(moves[0] > 0);
+  CHECK(moves[0] == moves[1]);
+  const Costs costs = costs_of(problem, {}, 1);
+  const search::StrategyPairs& before = costs.chain.tables[0].at(costs.chain.kinds.at(kLayer + 1)).from_before;
+  CHECK(before[costs.number("data 2")][costs.number("tensor 2")] == test::about(moves[0]));
+}
+
 TEST_CASE("devices of a tensor group are neighbours, or those of a group of samples are") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   const pcg::Graph graph = pcg::with_batch(q.model, 8);
