@@ -1,7 +1,7 @@
 #pragma once
-// SimGrid's releases differ, and two of its facts are private: everything that depends on either is here. Releases this was built and run
-// with: 3.32 (Debian 12) and 4.0 (Debian 13). Those between (Ubuntu 24.04 has 3.35) take the branches below by what their headers declare;
-// that was read in SimGrid's history, not run. Only sim/engine/simgrid_engine.cpp includes this.
+// SimGrid's releases differ, and two of its facts are private: everything that depends on either is here. It is built and run with 3.32
+// (Debian 12) and 4.0 (Debian 13). Releases between them (Ubuntu 24.04 has one) take each branch by their version or
+// by what their headers declare; they were not tried. Only sim/engine/simgrid_engine.cpp includes this.
 
 #include <simgrid/version.h>
 #include <simgrid/kernel/Timer.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// The clock is a private static that outlives its Engine and has no setter, in every release. A run that starts late rounds differently
+// The clock is a private static that outlives its Engine and has no setter. A run that starts late rounds differently
 // from one that starts at 0, so equal runs would not give equal bytes: each run sets it back.
 extern double simgrid_clock_s __asm__("_ZN7simgrid6kernel10EngineImpl4now_E");
 
@@ -31,7 +31,7 @@ namespace sim::simgrid_versions {
 
 namespace s4u = simgrid::s4u;
 
-// In kernel/ since 3.28, unchanged until 4.0. The public way to wait until a date is an actor, which needs a stack and a switch to it.
+// The same in 3.32 and 4.0. The public way to wait until a date is an actor, which needs a stack and a switch to it.
 using Timer = simgrid::kernel::timer::Timer;
 
 // Returns: whether SimGrid's clock follows, that is, whether this release keeps it where it is expected.
