@@ -217,8 +217,9 @@ TEST_CASE("any damage to a file is bad input, or a file that is proved anew") {
 }
 
 TEST_CASE("what would cost its reader too much is refused") {
-  std::string deep = "x";
-  for (int i = 0; i < 100000; ++i) deep = "relu(" + deep;  // a parser that recurses would overflow its stack
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "relu(";  // a parser that recurses would overflow its stack
+  deep += "x";
   CHECK(parse_problem(file_with(rule_text(deep, "x"))).find("characters; a term has at most 2000") != std::string::npos);
   const auto of_variable = [](const std::string& v) {
     return parse_problem(

@@ -35,6 +35,9 @@ struct Shard {
 };
 using Shards = std::vector<Shard>;  // of one tensor, by pcg::shard_number
 
+// Returns: the shape of a node whose inputs have the shapes `in`; nullopt if it is ill typed or has too many shards.
+[[nodiscard]] std::optional<pcg::ParallelShape> shape_of(const SmallNode& n, std::span<const pcg::ParallelShape> in,
+                                                         std::span<const pcg::ParallelShape> variables);
 // Returns: the shapes of all nodes; nullopt if one is ill typed or has too many shards.
 [[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
 

@@ -186,18 +186,23 @@ std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {
   }
 }
 
+std::optional<ParallelShape> shape_of(const SmallNode& n, std::span<const ParallelShape> in, std::span<const ParallelShape> variables) {
+  std::optional<ParallelShape> shape;
+  if (n.kind == Kind::variable) shape = variables[static_cast<std::size_t>(n.variable)];
+  else if (is_constant(n.kind)) shape = pcg::unsharded({.sizes = n.like});
+  else if (n.kind == Kind::summands || movement(n)) shape = moved_shape(n, in);
+  else if (std::optional<Placed> p = place(n, in)) shape = std::move(p->shape);
+  return shape && shape->shards() <= 4096 ? shape : std::nullopt;
+}
+
 std::optional<std::vector<ParallelShape>> shapes_of(const SmallTerm& t, std::span<const ParallelShape> variables) {
   std::vector<ParallelShape> shapes;
   std::vector<ParallelShape> in;
   for (const SmallNode& n : t.nodes) {
     in.clear();
     for (std::uint8_t i : n.inputs) in.push_back(shapes[i]);
-    std::optional<ParallelShape> shape;
-    if (n.kind == Kind::variable) shape = variables[static_cast<std::size_t>(n.variable)];
-    else if (is_constant(n.kind)) shape = pcg::unsharded({.sizes = n.like});
-    else if (n.kind == Kind::summands || movement(n)) shape = moved_shape(n, in);
-    else if (const std::optional<Placed> p = place(n, in)) shape = p->shape;
-    if (!shape || shape->shards() > 4096) return std::nullopt;
+    std::optional<ParallelShape> shape = shape_of(n, in, variables);
+    if (!shape) return std::nullopt;
     shapes.push_back(std::move(*shape));
   }
   return shapes;

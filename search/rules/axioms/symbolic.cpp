@@ -13,7 +13,7 @@ struct Symbolic::Z3 {
   z3::context context;
   z3::params som{context};                    // sums of monomials
   std::vector<std::optional<z3::expr>> made;  // by element
-  Z3() { som.set("som", true); }
+  Z3() { som.set("som", true), som.set("sort_sums", true); }
 };
 
 Symbolic::Symbolic() = default;
@@ -111,7 +111,11 @@ bool Symbolic::equal(Element a, Element b) {
   const z3::params& som = z3_->som;
   const z3::expr left = expr(expr, a).simplify(som), right = expr(expr, b).simplify(som);
   bool same = z3::eq(left, right);
+  static int n = 0, m = 0;
+  ++n;
   if (!same) {
+    ++m;
+    if (m % 100 == 0) fprintf(stderr, "%d of %d\n", m, n);
     z3::solver solver(c);
     z3::params limits(c);
     limits.set("timeout", 5000U);

@@ -50,6 +50,40 @@ std::vector<ParallelShape> layouts(const std::vector<std::int64_t>& sizes, bool 
   return all;
 }
 
+// One side, typed as the layouts of its variables are chosen, one after the other: each node once for the variables that it is made of.
+class TypedSide {
+ public:
+  explicit TypedSide(SmallTerm t) : term_(std::move(t)), variables_(term_.nodes.size()), shapes_(term_.nodes.size()) {
+    for (std::size_t i = 0; i < term_.nodes.size(); ++i) {
+      const SmallNode& n = term_.nodes[i];
+      if (n.kind == Kind::variable) variables_[i] = static_cast<std::size_t>(n.variable) + 1;
+      for (const std::uint8_t j : n.inputs) variables_[i] = std::max(variables_[i], variables_[j]);
+    }
+  }
+
+  // Whether every node that needs the last of the chosen variables, and none after it, is well typed; where none is chosen, those that
+  // need none. Requires: was called, with success, for those before it.
+  bool type_last(std::span<const ParallelShape> chosen) {
+    for (std::size_t i = 0; i < term_.nodes.size(); ++i) {
+      if (variables_[i] != chosen.size()) continue;
+      std::vector<ParallelShape> in;
+      for (const std::uint8_t j : term_.nodes[i].inputs) in.push_back(shapes_[j]);
+      std::optional<ParallelShape> shape = shape_of(term_.nodes[i], in, chosen);
+      if (!shape) return false;
+      shapes_[i] = std::move(*shape);
+    }
+    return true;
+  }
+
+  const SmallTerm& term() const { return term_; }
+  const ParallelShape& output() const { return shapes_[term_.outputs[0]]; }
+
+ private:
+  SmallTerm term_;
+  std::vector<std::size_t> variables_;  // of each node: how many, from the first, must be chosen before it can be typed
+  std::vector<ParallelShape> shapes_;
+};
+
 // One size: both sides with numbers, and the layouts that each variable may have.
 class Shapes {
  public:
@@ -63,13 +97,13 @@ class Shapes {
     chosen_.clear();
     tries_ = 0;
     random_ = random;
-    return extend() ? std::optional(chosen_) : std::nullopt;
+    return type_last() && extend() ? std::optional(chosen_) : std::nullopt;
   }
 
   // Whether the last search ended before all layouts were tried.
   bool gave_up() const { return tries_ > kMostTries; }
-  const SmallTerm& left() const { return left_; }
-  const SmallTerm& right() const { return right_; }
+  const SmallTerm& left() const { return left_.term(); }
+  const SmallTerm& right() const { return right_.term(); }
 
  private:
   static constexpr int kMostTries = 3000;
@@ -81,46 +115,24 @@ class Shapes {
     return false;
   }
 
+  bool type_last() { return left_.type_last(chosen_) && right_.type_last(chosen_); }
   bool extend() {
     const std::size_t v = chosen_.size();
-    if (v == equation_.variables.size()) return same_output();
+    if (v == equation_.variables.size()) return left_.output() == right_.output();
     const std::vector<ParallelShape>& options = options_[v];
     const std::size_t count = used(v) ? options.size() : 1;
     const std::size_t first = random_ != nullptr ? random_->below(count) : 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (++tries_ > kMostTries) return false;
       chosen_.push_back(options[(first + i) % count]);
-      if (types_so_far() && extend()) return true;
+      if (type_last() && extend()) return true;
       chosen_.pop_back();
     }
     return false;
   }
 
-  // Whether every node that depends on chosen variables only is well typed.
-  bool types_so_far() const { return types_known_part(left_) && types_known_part(right_); }
-  bool types_known_part(const SmallTerm& t) const {
-    SmallTerm part;
-    std::vector<int> moved(t.nodes.size(), -1);
-    for (std::size_t i = 0; i < t.nodes.size(); ++i) {
-      SmallNode n = t.nodes[i];
-      bool known = n.kind != Kind::variable || static_cast<std::size_t>(n.variable) < chosen_.size();
-      for (std::uint8_t& j : n.inputs) {
-        known = known && moved[j] >= 0;
-        if (known) j = static_cast<std::uint8_t>(moved[j]);
-      }
-      if (!known) continue;
-      moved[i] = static_cast<int>(part.nodes.size());
-      part.nodes.push_back(std::move(n));
-    }
-    return shapes_of(part, chosen_).has_value();
-  }
-  bool same_output() const {
-    const auto l = shapes_of(left_, chosen_), r = shapes_of(right_, chosen_);
-    return l && r && (*l)[left_.outputs[0]] == (*r)[right_.outputs[0]];
-  }
-
   const Equation& equation_;
-  SmallTerm left_, right_;
+  TypedSide left_, right_;
   std::vector<std::vector<ParallelShape>> options_;
   std::vector<ParallelShape> chosen_;
   int tries_ = 0;
