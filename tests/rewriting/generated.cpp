@@ -5,14 +5,17 @@
 #include <algorithm>
 
 #include "rules.hpp"
-#include "search/rules/generation/enumerate.hpp"
-#include "search/rules/generation/prune.hpp"
+#include "search/rules/rule_files/builtin_rules.hpp"
 
 namespace rules::rewriting {
 namespace {
 
 bool has_something_to_be_found_by(const Term& source) {
   return std::ranges::none_of(source.outputs, [&](std::uint8_t o) { return source.nodes[o].kind == Kind::variable; });
+}
+
+bool is_of_relu(const Term& t) {
+  return std::ranges::all_of(t.nodes, [](const Node& n) { return n.function == Function::none || n.function == Function::relu; });
 }
 
 std::vector<Rule> directed(const std::vector<Equation>& equations) {
@@ -30,13 +33,12 @@ std::vector<Rule> directed(const std::vector<Equation>& equations) {
 
 const std::vector<Rule>& generated() {
   static const std::vector<Rule> all = [] {
-    std::vector<Equation> found;
-    const auto pairs = [](const Setting& s) {
-      if (s.use == SettingUse::enumerate) return enumerate(s, 3 + s.more).equations;
-      return s.use == SettingUse::shard ? sharded_forms(s) : pairs_of_graphs(s);
-    };
-    for (const Setting& s : settings()) std::ranges::move(pairs(s), std::back_inserter(found));
-    return directed(prune(found).equations);
+    std::vector<Equation> equations;
+    for (const Rule& r : builtin_rules()) {
+      const Equation& e = r.equation.statement();
+      if (is_of_relu(e.left) && is_of_relu(e.right) && (equations.empty() || equations.back() != e)) equations.push_back(e);
+    }
+    return directed(equations);
   }();
   return all;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The rules that the generator finds, before it proves them: quick enough for tests that try each of them.
+// The rules that the generator finds, few enough for tests that try each of them.
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace rules::rewriting {
 
-// What generate() enumerates and prunes of up to three operators a side, in every direction that is a rule; relu for every function, of
-// which nothing is known either way. Made once: takes seconds.
+// Returns: the equations of builtin_rules(), which a test of the rules holds against those that generate() finds, in every direction that
+// is a rule; relu stands for every function, of which nothing is known either way.
 [[nodiscard]] const std::vector<Rule>& generated();
 
 }  // namespace rules::rewriting
