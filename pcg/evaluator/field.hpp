@@ -9,7 +9,7 @@ namespace pcg::field {
 
 constexpr std::uint32_t kPrime = 0x7FFFFFFF;
 
-// Returns a value below 2^32 that is congruent to x, for 2^31 is 1 here. Requires: x < 2^62.
+// Returns a value below 2^34 that is congruent to x, for 2^31 is 1 here; below 2^32 where x < 2^62.
 constexpr std::uint64_t fold(std::uint64_t x) { return (x >> 31U) + (x & kPrime); }
 constexpr std::uint32_t reduce(std::uint64_t x) { return static_cast<std::uint32_t>(x % kPrime); }
 constexpr std::uint32_t add(std::uint32_t a, std::uint32_t b) { return reduce(std::uint64_t{a} + b); }

@@ -35,6 +35,28 @@ std::uint32_t maximum_of(const Windows& windows, Sizes x, const std::uint32_t* p
   return all.element();
 }
 
+// Four products of elements are below 2^64, so that they are added up before they are folded.
+std::uint64_t dot(const std::uint32_t* x, const std::uint32_t* w, std::int64_t n) {
+  const auto product = [&](std::int64_t i) { return std::uint64_t{x[i]} * w[i]; };
+  std::uint64_t sum = 0, rest = 0;
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) sum += fold(product(i) + product(i + 1) + product(i + 2) + product(i + 3));
+  for (; i < n; ++i) rest += product(i);
+  return sum + fold(rest);
+}
+
+// Adds x[k] . w[k, n] to sums[n].
+void add_rows_times(const std::uint32_t* x, std::int64_t k, std::int64_t n, const std::uint32_t* w, std::uint64_t* sums) {
+  std::int64_t l = 0;
+  for (; l + 4 <= k; l += 4) {
+    const std::uint64_t a = x[l], b = x[l + 1], c = x[l + 2], d = x[l + 3];
+    const std::uint32_t *wa = w + l * n, *wb = wa + n, *wc = wb + n, *wd = wc + n;
+    for (std::int64_t j = 0; j < n; ++j) sums[j] += fold(a * wa[j] + b * wb[j] + c * wc[j] + d * wd[j]);
+  }
+  for (; l < k; ++l)
+    for (std::int64_t j = 0; j < n; ++j) sums[j] += fold(std::uint64_t{x[l]} * w[l * n + j]);
+}
+
 }  // namespace
 
 Around::Around(Sizes sizes, std::size_t d) : axis(sizes[d]) {
@@ -42,33 +64,31 @@ Around::Around(Sizes sizes, std::size_t d) : axis(sizes[d]) {
   for (std::size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
 }
 
-// Folded products are below 2^32, so that no product has to be reduced before the sum is done.
 void add_product(const ProductSizes& s, Elements x, Elements w, Sums sums) {
-  const std::int64_t step_k = s.transposed ? 1 : s.n, step_n = s.transposed ? s.k : 1;
-  for (std::int64_t i = 0; i < s.m; ++i)
-    for (std::int64_t l = 0; l < s.k; ++l) {
-      const std::uint64_t a = x[static_cast<std::size_t>(i * s.k + l)];
-      const std::uint32_t* row = w.data() + l * step_k;
-      std::uint64_t* to = sums.data() + i * s.n;
-      for (std::int64_t j = 0; j < s.n; ++j) to[j] += fold(a * row[j * step_n]);
-    }
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    const std::uint32_t* row = x.data() + i * s.k;
+    std::uint64_t* to = sums.data() + i * s.n;
+    if (s.transposed)
+      for (std::int64_t j = 0; j < s.n; ++j) to[j] += dot(row, w.data() + j * s.k, s.k);
+    else add_rows_times(row, s.k, s.n, w.data(), to);
+  }
 }
 
 void add_convolution(const Windows& windows, const Images& x, const Images& w, Sizes out, Sums sums) {
   const std::int64_t per_group = w.sizes[1], outs = out[1] / (x.sizes[1] / per_group);  // channels of one group
-  const std::int64_t area = w.sizes[2] * w.sizes[3], plane = x.sizes[2] * x.sizes[3];
-  std::size_t to = 0;
+  const std::int64_t area = w.sizes[2] * w.sizes[3], plane = x.sizes[2] * x.sizes[3], results = out[2] * out[3];
+  std::vector<std::uint32_t> window(static_cast<std::size_t>(per_group * area));  // all channels of it, as a kernel lies
   for (std::int64_t b = 0; b < out[0]; ++b)
-    for (std::int64_t o = 0; o < out[1]; ++o) {
-      const std::uint32_t* in = x.elements.data() + (b * x.sizes[1] + o / outs * per_group) * plane;
-      const std::uint32_t* kernel = w.elements.data() + o * per_group * area;
-      for (std::int64_t oh = 0; oh < out[2]; ++oh)
-        for (std::int64_t ow = 0; ow < out[3]; ++ow, ++to)
-          walk(windows, x.sizes[2], x.sizes[3], oh, ow, [&](std::int64_t k, std::int64_t p) {
-            for (std::int64_t c = 0; p >= 0 && c < per_group; ++c)
-              sums[to] += fold(std::uint64_t{in[c * plane + p]} * kernel[c * area + k]);
-          });
-    }
+    for (std::int64_t first = 0; first < out[1]; first += outs)
+      for (std::int64_t at = 0; at < results; ++at) {
+        const std::uint32_t* in = x.elements.data() + (b * x.sizes[1] + first / outs * per_group) * plane;
+        walk(windows, x.sizes[2], x.sizes[3], at / out[3], at % out[3], [&](std::int64_t k, std::int64_t p) {
+          for (std::int64_t c = 0; c < per_group; ++c) window[static_cast<std::size_t>(c * area + k)] = p < 0 ? 0 : in[c * plane + p];
+        });
+        for (std::int64_t o = first; o < first + outs; ++o)
+          sums[static_cast<std::size_t>((b * out[1] + o) * results + at)] +=
+              dot(window.data(), w.elements.data() + o * per_group * area, per_group * area);
+      }
 }
 
 void pool(Pool2d::Kind kind, const Windows& windows, const Images& x, Sizes out, Result y) {

@@ -24,10 +24,13 @@ TEST_CASE("a product adds to what is there, and reads weights stored either way"
 
 TEST_CASE("products of the largest elements do not overflow their sum") {
   const std::uint32_t most = field::kPrime - 1;  // -1 in the field
-  const Numbers x(1000, most), w(1000, most);
-  Wide sums{0};
-  field::add_product({1, 1000, 1}, x, w, sums);
-  CHECK(field::reduce(sums[0]) == 1000);  // a thousand times (-1)(-1)
+  for (const std::int64_t k : {1, 2, 3, 4, 5, 6, 7, 1000})
+    for (const bool transposed : {false, true}) {
+      const Numbers x(static_cast<std::size_t>(k), most), w(static_cast<std::size_t>(2 * k), most);
+      Wide sums{0, 0};
+      field::add_product({1, k, 2, transposed}, x, w, sums);
+      for (const std::uint64_t sum : sums) CHECK(field::reduce(sum) == k);  // k times (-1)(-1)
+    }
 }
 
 TEST_CASE("a convolution pads with zeros and keeps groups apart") {
