@@ -147,19 +147,19 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     const Pcg pcg = with_model_weights(plan.pcg);
     if (auto d = source_difference(wanted, serial(pcg))) return {false, *d};
     const int micro_batches = std::min(plan.micro_batches, kMicroBatches);
+    std::vector<std::uint64_t> seeds;
+    for (int s = 0; s < sizes * kDrawsPerSize; ++s) seeds.push_back(field::Hash(seed)(static_cast<std::uint64_t>(s)).value());
+    const DifferentSizes different = draw_different_sizes(wanted, &pcg, seeds, static_cast<std::size_t>(sizes));
     std::vector<std::string> used;
-    for (int s = 0; s < sizes * kDrawsPerSize && static_cast<int>(used.size()) < sizes; ++s) {
-      const std::uint64_t draw = field::Hash(seed)(static_cast<std::uint64_t>(s)).value();
-      const base::Attempt<SmallForms> small = draw_sizes(wanted, &pcg, draw);
-      if (!small) return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", small.refusal().why)};
-      std::string text = sizes_text(small->sizes);
-      if (std::ranges::find(used, text) != used.end()) continue;  // another draw of the same shows nothing new
+    for (const auto& [draw, small] : different.draws) {
+      used.push_back(sizes_text(small.sizes));
       for (int m = 0; m < micro_batches; ++m)
-        if (auto d = difference(small->graph, evaluate_micro_batch(small->graph, m, draw), evaluate_micro_batch(*small->pcg, m, draw)))
+        if (auto d = difference(small.graph, evaluate_micro_batch(small.graph, m, draw), evaluate_micro_batch(*small.pcg, m, draw)))
           return {false,
-                  fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, text, Comparison(small->graph, *small->pcg, m, draw).first())};
-      used.push_back(std::move(text));
+                  fmt::format("{} (micro-batch {}, sizes {}){}", *d, m, used.back(), Comparison(small.graph, *small.pcg, m, draw).first())};
     }
+    if (different.refusal)
+      return {false, fmt::format("no small sizes were found at which the plan can be evaluated: {}", different.refusal->why)};
     return {true, fmt::format("equivalent at {} size{}: {}", used.size(), used.size() == 1 ? "" : "s", fmt::join(used, "; "))};
   } catch (const ShapeError& e) { return {false, e.what()}; }
 }

@@ -85,6 +85,7 @@ std::int64_t ImageSizes::draw(std::int64_t size, bool last_resort, base::Random&
   return size - step_ * (most - std::min<std::int64_t>(most, static_cast<std::int64_t>(random.below(2))));
 }
 
+constexpr int kAttempts = 64;             // of a draw
 constexpr std::int64_t kKept = 2;         // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
 constexpr int kMostRepairs = 256;         // of one draw
 constexpr int kMostRepairsOfOne = 8;      // size
@@ -147,27 +148,30 @@ bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
 // A graph, and the serial form of a PCG that computes the same, while sizes are sought at which both fit together.
 class Search {
  public:
-  Search(const Graph& graph, const Pcg* pcg, std::uint64_t seed)
-      : pcg_(pcg), graphs_(graphs_of(graph, pcg)), segments_(graphs_), random_(seed), images_(graph, pcg) {
+  Search(const Graph& graph, const Pcg* pcg) : pcg_(pcg), graphs_(graphs_of(graph, pcg)), segments_(graphs_), images_(graph, pcg) {
     for (std::size_t g = 0; g < graphs_.size(); ++g) add_free_sizes(form(g), sizes_);
     sizes_.erase(sizes_.begin(), sizes_.upper_bound(kKept));
     if (pcg) needed_ = laws_of_degrees(*pcg, form(graphs_.size() - 1));
   }
 
-  base::Attempt<SmallForms> run(int attempts) {
+  // Nothing: an earlier draw has given the same sizes.
+  base::Attempt<std::optional<SmallForms>> draw(std::uint64_t seed, int attempts) {
+    random_ = base::Random(seed);
+    why_ = {};
     for (int attempt = 0; attempt < attempts; ++attempt) {
-      Drawing drawing = draw(attempt >= attempts / 2);
+      Drawing drawing = first_values(attempt >= attempts / 2);
       std::optional<std::vector<Graph>> small = repaired(drawing);
       if (!small) continue;
       if (!is_injective(drawing.map)) {
         why_ = {"sizes that differ became equal"};
         continue;
       }
+      if (given_.contains(drawing.map)) return std::optional<SmallForms>();
       SmallForms result{.sizes = drawing.map, .graph = small->front(), .pcg = std::nullopt};
-      if (!pcg_) return result;
+      if (!pcg_) return given(std::move(result));
       if (base::Attempt<Pcg> parallel = with_operators(*pcg_, small->back())) {  // else a degree does not divide a derived size
         result.pcg = *std::move(parallel);
-        return result;
+        return given(std::move(result));
       } else {
         why_ = parallel.refusal();
       }
@@ -176,6 +180,10 @@ class Search {
   }
 
  private:
+  std::optional<SmallForms> given(SmallForms small) {
+    given_.insert(small.sizes);
+    return small;
+  }
   static std::vector<Graph> graphs_of(const Graph& graph, const Pcg* pcg) {
     std::vector<Graph> graphs{graph};  // a PCG that was rewritten has operators of its own
     if (pcg)
@@ -187,7 +195,7 @@ class Search {
     return {.graph = graphs_[g], .segments = segments_, .number = g, .weights = g == 0 ? nullptr : &weights_};
   }
 
-  Drawing draw(bool last_resort) {
+  Drawing first_values(bool last_resort) {
     Drawing drawing{.map = {}, .laws = needed_};
     std::set<std::int64_t> taken;
     for (std::int64_t size : sizes_) {
@@ -238,10 +246,11 @@ class Search {
   const Pcg* pcg_;
   std::vector<Graph> graphs_;
   Segments segments_;
-  base::Random random_;
+  base::Random random_{0};
   ImageSizes images_;
   std::set<std::int64_t> sizes_;
   SizeLaws needed_;
+  std::set<SizeMap> given_;
   std::map<std::string, TensorShape> weights_;  // of the small graph
   base::Refusal why_;                           // of the last draw that did not fit
 };
@@ -249,7 +258,20 @@ class Search {
 }  // namespace
 
 base::Attempt<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts) {
-  return Search(graph, pcg, seed).run(attempts);
+  base::Attempt<std::optional<SmallForms>> small = Search(graph, pcg).draw(seed, attempts);
+  if (!small) return small.refusal();
+  return **std::move(small);
+}
+
+DifferentSizes draw_different_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds, std::size_t most) {
+  DifferentSizes result;
+  Search search(graph, pcg);
+  for (std::size_t i = 0; i < seeds.size() && result.draws.size() < most && !result.refusal; ++i) {
+    base::Attempt<std::optional<SmallForms>> small = search.draw(seeds[i], kAttempts);
+    if (!small) result.refusal = small.refusal();
+    else if (*small) result.draws.push_back({seeds[i], **std::move(small)});
+  }
+  return result;
 }
 
 }  // namespace pcg

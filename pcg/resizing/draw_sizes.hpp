@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "pcg/resizing/resize.hpp"
 
@@ -27,5 +29,18 @@ struct SmallForms {
 //
 // Requires: graph and PCG hold the same batch. Keeps: variables above 2 that differ are different afterwards; those up to 2 stay.
 [[nodiscard]] base::Attempt<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);
+
+// What draw_sizes() returns for one seed after another, until `most` draws were of different sizes.
+struct DifferentSizes {
+  struct Draw {
+    std::uint64_t seed = 0;
+    SmallForms small;
+  };
+  std::vector<Draw> draws;               // each of the first seed that gives these sizes
+  std::optional<base::Refusal> refusal;  // of the draw that was the last because of it
+};
+// Cost: that of a draw for each seed, less what is common to all, and the building of PCGs for sizes that are there already.
+[[nodiscard]] DifferentSizes draw_different_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds,
+                                                  std::size_t most);
 
 }  // namespace pcg
