@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace search {
 namespace {
@@ -33,26 +34,43 @@ void MemoryFronts::add_layer(const LayerCost& own, const StrategyPairs& moves, b
   const std::vector<Front>& before = fronts_.back();
   std::vector<Front> fronts(before.size());
   for (std::uint32_t s = 0; s < fronts.size(); ++s) {
-    std::vector<Label> labels;
-    for (std::uint32_t b = 0; b < before.size(); ++b) {
-      const double more = own.seconds[s] + (own_is_first ? moves[s][b] : moves[b][s]);
-      for (std::uint32_t l = 0; l < before[b].size(); ++l) {
-        const Label& label = before[b][l];
-        const double seconds = label.seconds + more, bytes = label.bytes + own.bytes[s];
-        if (seconds < most_seconds && bytes <= memory) labels.push_back({seconds, bytes, b, l});
-      }
-    }
-    fronts[s] = front_of(std::move(labels));
+    std::vector<Grown> grown;
+    for (std::uint32_t b = 0; b < before.size(); ++b)
+      grown.push_back({before[b], own.seconds[s] + (own_is_first ? moves[s][b] : moves[b][s]), own.bytes[s]});
+    fronts[s] = front_of(grown, memory, most_seconds);
   }
   fronts_.push_back(std::move(fronts));
 }
 
-MemoryFronts::Front MemoryFronts::front_of(std::vector<Label> labels) {
-  std::ranges::stable_sort(labels,
-                           [](const Label& a, const Label& b) { return std::pair(a.seconds, a.bytes) < std::pair(b.seconds, b.bytes); });
+// Merges the fronts, cheapest label first, and of those the one of least bytes, of the first strategy, that comes first. What needs as many
+// bytes as a label that is taken is passed over where it stands: all that are taken later need less.
+MemoryFronts::Front MemoryFronts::front_of(const std::vector<Grown>& grown, double memory, double most_seconds) {
   Front front;
-  for (const Label& l : labels)
-    if (front.empty() || is_less(l.bytes, front.back().bytes)) front.push_back(l);
+  const auto is_worth_taking = [&](double bytes) { return bytes <= memory && (front.empty() || is_less(bytes, front.back().bytes)); };
+  std::vector<Label> next;  // a heap: of each front the first label from which on any is worth taking
+  const auto comes_later = [](const Label& a, const Label& b) {
+    return std::tie(a.seconds, a.bytes, a.strategy_before) > std::tie(b.seconds, b.bytes, b.strategy_before);
+  };
+  const auto push_first = [&](std::uint32_t strategy, std::uint32_t from) {
+    const Grown& g = grown[strategy];
+    const auto grow = [&](std::uint32_t l) { return Label{g.front[l].seconds + g.seconds, g.front[l].bytes + g.bytes, strategy, l}; };
+    while (from < g.front.size() && !is_worth_taking(g.front[from].bytes + g.bytes)) ++from;
+    if (from == g.front.size()) return;
+    Label first = grow(from);
+    for (std::uint32_t l = from + 1; l < g.front.size() && g.front[l].seconds + g.seconds == first.seconds; ++l)  // by rounding
+      if (const Label other = grow(l); other.bytes < first.bytes) first = other;
+    if (first.seconds >= most_seconds) return;
+    next.push_back(first);
+    std::ranges::push_heap(next, comes_later);
+  };
+  for (std::uint32_t strategy = 0; strategy < grown.size(); ++strategy) push_first(strategy, 0);
+  while (!next.empty()) {
+    std::ranges::pop_heap(next, comes_later);
+    const Label l = next.back();
+    next.pop_back();
+    if (is_worth_taking(l.bytes)) front.push_back(l);
+    push_first(l.strategy_before, l.label_before + 1);
+  }
   return front;
 }
 

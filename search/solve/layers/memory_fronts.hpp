@@ -31,7 +31,12 @@ class MemoryFronts {
   };
   using Front = std::vector<Label>;  // cheapest first; each needs less memory than those before
   void add_layer(const LayerCost& own, const StrategyPairs& moves, bool own_is_first, double memory, double most_seconds);
-  [[nodiscard]] static Front front_of(std::vector<Label> labels);
+  // The labels of one strategy, each with what another layer behind it adds.
+  struct Grown {
+    const Front& front;
+    double seconds, bytes;
+  };
+  [[nodiscard]] static Front front_of(const std::vector<Grown>& grown, double memory, double most_seconds);
 
   Direction direction_;
   std::vector<std::vector<Front>> fronts_;  // by layers - 1 and strategy
