@@ -31,7 +31,7 @@ class MemoryFronts {
   };
   using Front = std::vector<Label>;  // cheapest first; each needs less memory than those before
   void add_layer(const LayerCost& own, const StrategyPairs& moves, bool own_is_first, double memory, double most_seconds);
-  // The labels of one strategy, each with what another layer behind it adds.
+  // The labels of one strategy, each with what another layer after it adds.
   struct Grown {
     const Front& front;
     double seconds, bytes;
