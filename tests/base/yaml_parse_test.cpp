@@ -56,7 +56,9 @@ TEST_CASE("every duplicate key is reported, with its path") {
 TEST_CASE("text that is not YAML is reported where it stops to be") {
   CHECK(error_of("a: {b: [\n") == "f.yaml:2:1: not YAML: end of sequence flow not found\n    2 | \n      | ^");
   CHECK(error_of("a:\n\tb: 1\n") == "f.yaml:2:3: not YAML: illegal map value\n    2 | \tb: 1\n      | \t ^");
-  CHECK(error_of("a: *b\n") == "f.yaml:1:4: not YAML: the referenced anchor is not defined\n    1 | a: *b\n      |    ^");
+  const std::string anchor = error_of("a: *b\n");  // since 0.8 yaml-cpp names it, too
+  CHECK(anchor.starts_with("f.yaml:1:4: not YAML: the referenced anchor is not defined"));
+  CHECK(anchor.ends_with("\n    1 | a: *b\n      |    ^"));
   CHECK(error_of("a: \"x\n") == "f.yaml:1:4: a: the quote that starts here does not end\n    1 | a: \"x\n      |    ^");
 }
 

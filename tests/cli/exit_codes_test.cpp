@@ -120,7 +120,7 @@ TEST_CASE("what stands behind --, or is an option's value, is no option and no c
   CHECK(call(f, "show model -- a b").err.find("not expected: b") != std::string::npos);
   CHECK(call(f, "check -- --a").err.starts_with("--a: "));
   CHECK(call(f, "show -- model").err.starts_with("foreshard show: a command is missing\n"));
-  CHECK(call(f, "run x.yaml --jobs -5").err.starts_with("--jobs: Value -5 not in range 1 to 1024\n"));
+  CHECK(call(f, "run x.yaml --jobs -5").err.starts_with("--jobs: Value -5 not in range "));
 }
 
 TEST_CASE("where answers go is tried before the work") {

@@ -65,7 +65,7 @@ TEST_CASE("a plan whose model is gone is compared without it") {
   pcg::Plan p = half_cut();
   p.model = base::parse_yaml("{onnx: /nowhere/model.onnx}", "m");
   const std::string text = reports::plan_explanation_text(p, {}, 120);
-  CHECK(text.find("  the model cannot be read, so that new operators are not marked:  ") != std::string::npos);
+  CHECK(text.find("  the model cannot be read, so that new operators are not marked: ") != std::string::npos);
   CHECK(text.find("  2 of 3 operators run as there\n") != std::string::npos);
 }
 
