@@ -175,6 +175,8 @@ TEST_CASE("a worker that is killed is done again; killed again it is said, the o
     const pid_t first = run.workers(1).front();
     for (int i = 0; i < 6000 && (!fs::exists(kept) || fs::is_empty(kept)); ++i)
       std::this_thread::sleep_for(10ms);  // the short one's answer
+    // Its worker ends, too, so that the next one is the one that begins again.
+    for (int i = 0; i < 3000 && run.workers(1).size() > 1;) ++i;
     ::kill(first, SIGKILL);
     pid_t second = first;
     while (second == first) second = run.workers(1).front();
