@@ -25,9 +25,10 @@ mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Package
 
 if [ ! -e "$base" ]; then
   echo "Making a system of $release"
+  # mmdebstrap makes a tar file, and no folder, because of the name's ending.
   mmdebstrap --quiet --variant=minbase --include=ca-certificates,make,git "$release" "$folder/$release.new.tar" \
     "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main"
-  mv "$folder/$release.new.tar" "$base"  # by its ending mmdebstrap knows that a tar file is wanted
+  mv "$folder/$release.new.tar" "$base"
 fi
 
 # A system that has the packages of an earlier run keeps them; the clone is new.

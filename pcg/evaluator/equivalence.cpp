@@ -149,7 +149,7 @@ EquivalenceResult check_equivalence(const Plan& plan, const Graph& model, int si
     const int micro_batches = std::min(plan.micro_batches, kMicroBatches);
     std::vector<std::uint64_t> seeds;
     for (int s = 0; s < sizes * kDrawsPerSize; ++s) seeds.push_back(field::Hash(seed)(static_cast<std::uint64_t>(s)).value());
-    const DifferentSizes different = draw_different_sizes(wanted, &pcg, seeds, static_cast<std::size_t>(sizes));
+    const DrawnSizes different = draw_sizes(wanted, &pcg, seeds, static_cast<std::size_t>(sizes));
     std::vector<std::string> used;
     for (const auto& [draw, small] : different.draws) {
       used.push_back(sizes_text(small.sizes));

@@ -155,11 +155,11 @@ class Search {
   }
 
   // Nothing: an earlier draw has given the same sizes.
-  base::Attempt<std::optional<SmallForms>> draw(std::uint64_t seed, int attempts) {
+  base::Attempt<std::optional<SmallForms>> draw(std::uint64_t seed) {
     random_ = base::Random(seed);
     why_ = {};
-    for (int attempt = 0; attempt < attempts; ++attempt) {
-      Drawing drawing = first_values(attempt >= attempts / 2);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      Drawing drawing = first_values(attempt >= kAttempts / 2);
       std::optional<std::vector<Graph>> small = repaired(drawing);
       if (!small) continue;
       if (!is_injective(drawing.map)) {
@@ -257,17 +257,11 @@ class Search {
 
 }  // namespace
 
-base::Attempt<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts) {
-  base::Attempt<std::optional<SmallForms>> small = Search(graph, pcg).draw(seed, attempts);
-  if (!small) return small.refusal();
-  return **std::move(small);
-}
-
-DifferentSizes draw_different_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds, std::size_t most) {
-  DifferentSizes result;
+DrawnSizes draw_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds, std::size_t most) {
+  DrawnSizes result;
   Search search(graph, pcg);
   for (std::size_t i = 0; i < seeds.size() && result.draws.size() < most && !result.refusal; ++i) {
-    base::Attempt<std::optional<SmallForms>> small = search.draw(seeds[i], kAttempts);
+    base::Attempt<std::optional<SmallForms>> small = search.draw(seeds[i]);
     if (!small) result.refusal = small.refusal();
     else if (*small) result.draws.push_back({seeds[i], **std::move(small)});
   }

@@ -16,8 +16,17 @@ struct SmallForms {
   std::optional<Pcg> pcg;
 };
 
-// Returns a graph at random small sizes under which it is well-formed and, if a PCG is given, that at the same sizes, with all shardings
-// lawful; or why the last of `attempts` draws did not fit, which names the node. The PCG may be of another graph (rewritten by
+struct DrawnSizes {
+  struct Draw {
+    std::uint64_t seed = 0;
+    SmallForms small;
+  };
+  std::vector<Draw> draws;               // each of other sizes, of the first seed that gives them
+  std::optional<base::Refusal> refusal;  // why a seed gave none, which ended the drawing: its last attempt did not fit; names the node
+};
+
+// Returns: for one seed after another, until `most` draws were of different sizes, a graph at random small sizes under which it is
+// well-formed and, if a PCG is given, that at the same sizes, with all shardings lawful. The PCG may be of another graph (rewritten by
 // substitutions) that reads the same inputs and weights, by name: those get the same shapes.
 //
 // Method: dims are cut in segments, graph and PCG together, so that each size is a sum of segments. Each size of a segment, and each count,
@@ -28,19 +37,7 @@ struct SmallForms {
 // the graph in the PCG.
 //
 // Requires: graph and PCG hold the same batch. Keeps: variables above 2 that differ are different afterwards; those up to 2 stay.
-[[nodiscard]] base::Attempt<SmallForms> draw_sizes(const Graph& graph, const Pcg* pcg, std::uint64_t seed, int attempts = 64);
-
-// What draw_sizes() returns for one seed after another, until `most` draws were of different sizes.
-struct DifferentSizes {
-  struct Draw {
-    std::uint64_t seed = 0;
-    SmallForms small;
-  };
-  std::vector<Draw> draws;               // each of the first seed that gives these sizes
-  std::optional<base::Refusal> refusal;  // of the draw that was the last because of it
-};
-// Cost: that of a draw for each seed, less what is common to all, and the building of PCGs for sizes that are there already.
-[[nodiscard]] DifferentSizes draw_different_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds,
-                                                  std::size_t most);
+// Cost: up to 64 attempts for each seed.
+[[nodiscard]] DrawnSizes draw_sizes(const Graph& graph, const Pcg* pcg, std::span<const std::uint64_t> seeds, std::size_t most);
 
 }  // namespace pcg

@@ -141,13 +141,13 @@ TEST_CASE("drawn sizes are small, keep equal sizes equal, and are multiples of t
   const Graph g = gpt();
   const Pcg p = parallelize(g, three_d(g));
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const auto drawn = draw_sizes(g, &p, seed);
-    REQUIRE(drawn);
-    const Graph& small = drawn->graph;
+    const DrawnSizes drawn = draw_sizes(g, &p, std::array{seed}, 1);
+    REQUIRE(drawn.draws.size() == 1);
+    const Graph& small = drawn.draws[0].small.graph;
     CHECK(small.nodes().size() == g.nodes().size());
     CHECK(small.batch() % 4 == 0);
     CHECK(small.parameters() < 20'000);
-    CHECK(serial(*drawn->pcg) == small);
+    CHECK(serial(*drawn.draws[0].small.pcg) == small);
   }
 }
 
@@ -155,9 +155,9 @@ TEST_CASE("every builtin can be shrunk and evaluated: each of its operators has 
   for (const std::string& name : models::builtin_names()) {
     const Graph g = models::builtin(name, 4);
     INFO(name);
-    const auto drawn = draw_sizes(g, nullptr, 1);
-    REQUIRE(drawn);
-    const Graph& small = drawn->graph;
+    const DrawnSizes drawn = draw_sizes(g, nullptr, std::array{std::uint64_t{1}}, 1);
+    REQUIRE(drawn.draws.size() == 1);
+    const Graph& small = drawn.draws[0].small.graph;
     CHECK(small.results().size() == g.results().size());
     CHECK(small.parameters() < g.parameters() / 10);
     CHECK(evaluate(small, 1).size() == g.results().size());

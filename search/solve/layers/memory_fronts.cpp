@@ -42,12 +42,12 @@ void MemoryFronts::add_layer(const LayerCost& own, const StrategyPairs& moves, b
   fronts_.push_back(std::move(fronts));
 }
 
-// Merges the fronts, cheapest label first, and of those the one of least bytes, of the first strategy, that comes first. What needs as many
-// bytes as a label that is taken is passed over where it stands: all that are taken later need less.
+// Merges the fronts: labels come by their seconds, then bytes, then strategy. A label that needs as many bytes as one that was taken is
+// dropped, since those that are taken later need less still.
 MemoryFronts::Front MemoryFronts::front_of(const std::vector<Grown>& grown, double memory, double most_seconds) {
   Front front;
   const auto is_worth_taking = [&](double bytes) { return bytes <= memory && (front.empty() || is_less(bytes, front.back().bytes)); };
-  std::vector<Label> next;  // a heap: of each front the first label from which on any is worth taking
+  std::vector<Label> next;  // a heap: of each front the first label that is worth taking
   const auto comes_later = [](const Label& a, const Label& b) {
     return std::tie(a.seconds, a.bytes, a.strategy_before) > std::tie(b.seconds, b.bytes, b.strategy_before);
   };
@@ -56,8 +56,8 @@ MemoryFronts::Front MemoryFronts::front_of(const std::vector<Grown>& grown, doub
     const auto grow = [&](std::uint32_t l) { return Label{g.front[l].seconds + g.seconds, g.front[l].bytes + g.bytes, strategy, l}; };
     while (from < g.front.size() && !is_worth_taking(g.front[from].bytes + g.bytes)) ++from;
     if (from == g.front.size()) return;
-    Label first = grow(from);
-    for (std::uint32_t l = from + 1; l < g.front.size() && g.front[l].seconds + g.seconds == first.seconds; ++l)  // by rounding
+    Label first = grow(from);  // or one after it, where rounding makes the sums equal
+    for (std::uint32_t l = from + 1; l < g.front.size() && g.front[l].seconds + g.seconds == first.seconds; ++l)
       if (const Label other = grow(l); other.bytes < first.bytes) first = other;
     if (first.seconds >= most_seconds) return;
     next.push_back(first);
