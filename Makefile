@@ -7,6 +7,7 @@
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
+# make docs   renews what README and tutorial show of the program, and the schemas of docs/schemas; tests compare
 # make page   builds the page of HTML reports (reports/html/built_page.html) anew, with npm
 # make rules   generates and proves the substitutions that ship (search/rules/rule_files/builtin_rules.txt) anew
 # make accuracy   holds forecasts against public tables (DATA), renews intervals and docs/accuracy.md
@@ -31,7 +32,7 @@ DATA ?= ../shared/data/measured
 space := $(subst ,, )
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy alone build check clean demo fuzz mutants package page rules sanitize style test wheel
+.PHONY: accuracy alone build check clean demo docs fuzz mutants package page rules sanitize style test wheel
 
 build:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
@@ -85,6 +86,10 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+
+docs: build
+	tools/docs/shown_outputs.py build/foreshard README.md docs/tutorial.md
+	for kind in scenario cluster model plan rules device framework network; do build/foreshard schema $$kind >docs/schemas/$$kind.schema.json || exit 1; done
 
 page:
 	@cmake/require_packages.sh $(PAGE_PACKAGES)

@@ -143,7 +143,11 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
     const bool is_better = begins ? !best_begins || distance < best_distance : !best_begins && is_near;
     if (is_better) best = &candidate, best_distance = distance, best_begins = begins;
   }
-  // Nothing is near: the longest that the word begins with, as vocab of vocabulary.
+  // Nothing is near: the shortest that has the word in it, as dgx-h100 of h100.
+  if (best == nullptr && word.size() >= kLeastBeginning)
+    for (const std::string& candidate : candidates)
+      if (candidate.find(word) != std::string::npos && (best == nullptr || candidate.size() < best->size())) best = &candidate;
+  // Nor that: the longest that the word begins with, as vocab of vocabulary.
   if (best == nullptr)
     for (const std::string& candidate : candidates)
       if (candidate.size() >= kLeastBeginning && word.starts_with(candidate) && (best == nullptr || candidate.size() > best->size()))

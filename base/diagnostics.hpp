@@ -73,8 +73,9 @@ class Diagnostics {
 };
 
 // The candidate that begins with `word` (3 letters or more), else the nearest by edit distance, two letters that are swapped being one
-// edit, else the longest with which `word` begins (3 letters or more); empty if none is near (distance > 2 + length/4, or all letters would
-// change). Of several, the one of least distance, the first of equals. O(length of word x sum of the candidates' lengths).
+// edit, else the shortest that has `word` in it, else the longest with which `word` begins (3 letters or more each); empty if none is near
+// (distance > 2 + length/4, or all letters would change). Of several, the one of least distance, the first of equals. O(length of word x
+// sum of the candidates' lengths).
 [[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 // 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.
@@ -103,7 +104,11 @@ enum class NoteKind {
 
 struct Note {
   NoteKind kind = NoteKind::detail;
+  std::string code;  // for programs: "tight"; notes that say the same of different figures have one
   std::string text;  // a sentence without its full stop
+
+  Note() = default;
+  Note(NoteKind k, std::string c, std::string t) : kind(k), code(std::move(c)), text(std::move(t)) {}
 
   bool operator==(const Note&) const = default;
 };

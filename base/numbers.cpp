@@ -37,4 +37,6 @@ std::string plain_number(double value, int significant) {
   return text;
 }
 
+std::string counted(std::int64_t number, std::string_view noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
+
 }  // namespace base

@@ -20,4 +20,7 @@ inline constexpr double kLargestExactInteger = 9007199254740992.0;
 // Requires: value is finite, significant >= 1.
 [[nodiscard]] std::string plain_number(double value, int significant);
 
+// Returns "1 plan", "2 plans": any noun whose plural takes an s.
+[[nodiscard]] std::string counted(std::int64_t number, std::string_view noun);
+
 }  // namespace base

@@ -29,6 +29,9 @@ constexpr std::array kDecimalBytes{Unit{"B", 1},     Unit{"kB", 1e3},  Unit{"MB"
 constexpr std::array kBinaryBytes{Unit{"KiB", kKibi}, Unit{"MiB", kMebi}, Unit{"GiB", kGibi}, Unit{"TiB", kTebi}, Unit{"PiB", kPebi}};
 constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 125e3}, Unit{"Gbit", 125e6}, Unit{"Tbit", 125e9},
                            Unit{"kb", 125},    Unit{"Mb", 125e3}, Unit{"Gb", 125e6},   Unit{"Tb", 125e9}};
+// Bits in a second as network cards are sold, and in small letters.
+constexpr std::array kLinks{Unit{"G", 125e6},    Unit{"T", 125e9},    Unit{"GbE", 125e6},  Unit{"kbps", 125},
+                            Unit{"mbps", 125e3}, Unit{"gbps", 125e6}, Unit{"tbps", 125e9}, Unit{"gbit/s", 125e6}};
 constexpr std::array kFlops{Unit{"FLOP", 1},     Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6}, Unit{"GFLOP", 1e9},
                             Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15}, Unit{"EFLOP", 1e18}};
 constexpr std::array kDollars{Unit{"USD", 1}, Unit{"kUSD", 1e3}, Unit{"MUSD", 1e6}};
@@ -117,6 +120,7 @@ std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
   const auto s = split(text);
   if (!s) return std::nullopt;
   const std::string_view unit = rated(s->unit);
+  if (const auto as_sold = factor_of(s->unit, kLinks)) return quantity<BytesPerSecond>(s, as_sold);
   const auto factor = factor_of_bytes(unit);
   return quantity<BytesPerSecond>(s, factor ? factor : factor_of(unit, kBits));
 }

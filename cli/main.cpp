@@ -15,10 +15,12 @@ namespace {
 int parse_and_act(int argc, char** argv) {
   CLI::App app("How long one training iteration takes on a cluster that you describe, how to parallelise it best, and what if.");
   app.name("foreshard");
-  app.set_version_flag("--version", cli::version_text());
+  app.set_version_flag("-V,--version", cli::version_text());
   app.require_subcommand(1);
   cli::Action action;
   cli::add_run(app, action);
+  cli::add_ask(app, action);
+  cli::add_diff(app, action);
   cli::add_show(app, action);
   cli::add_check(app, action);
   cli::add_validate(app, action);
@@ -26,6 +28,7 @@ int parse_and_act(int argc, char** argv) {
   cli::add_calibrate(app, action);
   cli::add_rules(app, action);
   cli::add_init(app, action);
+  cli::add_schema(app, action);
   cli::add_help_commands(app, action);
   try {
     app.parse(argc, argv);
@@ -34,11 +37,11 @@ int parse_and_act(int argc, char** argv) {
     if (e.get_exit_code() != 0)
       if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
         throw base::InputError(std::vector<base::Diagnostic>{*problem});
+    if (e.get_exit_code() != 0) throw base::InputError(std::vector<base::Diagnostic>{cli::misused(app, e)});
     std::ostringstream out, err;
-    const int code = app.exit(e, out, err);  // --help and --version come this way too
+    (void)app.exit(e, out, err);  // --help and --version come this way too
     cli::print(out.str());
-    cli::tell(err.str());
-    return code == 0 ? cli::kAnswered : cli::kBadInput;
+    return cli::kAnswered;
   }
   return action();
 }

@@ -1,6 +1,6 @@
 # The version that the program prints, with the commit that it was built from and the commit's date.
 #
-# Included, it gives foreshard_version(OUTPUT VARIABLE): sets VARIABLE to a .cpp that defines cli::program_version() and cli::version_text(),
+# Included, it gives foreshard_version(OUTPUT VARIABLE): sets VARIABLE to a .cpp that defines cli::program_version(), program_commit() and version_text(),
 # and adds the target foreshard_version, which asks git at each build and writes the .cpp only when it differs.
 #
 # Run (cmake -DVERSION=... -DSOURCE=... -DOUTPUT=... -P cmake/version.cmake), it writes the .cpp. The version stands alone where SOURCE is no
@@ -25,6 +25,7 @@ foreach(variable GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE)
   unset(ENV{${variable}})
 endforeach()
 set(commit "")
+set(hash "")
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCE}/.git)
   set(git ${GIT} -C ${SOURCE} --no-optional-locks -c log.showSignature=false)
@@ -42,5 +43,6 @@ endif()
 
 set(text "// Written by cmake/version.cmake.\n#include \"cli/commands/command.hpp\"\n\n")
 string(APPEND text "const char* cli::program_version() { return \"${VERSION}\"; }\n")
+string(APPEND text "const char* cli::program_commit() { return \"${hash}\"; }\n")
 string(APPEND text "const char* cli::version_text() { return \"foreshard ${VERSION}${commit}\"; }\n")
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}" @ONLY)  # writes when it differs

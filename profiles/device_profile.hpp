@@ -94,7 +94,7 @@ struct DeviceProfile {
 // Returns the text of the file of one that ships.
 // Throws: as device_profile.
 [[nodiscard]] std::string_view device_text(std::string_view name);
-// Reads the text form of profiles/devices/*.yaml (docs/formats.md).
+// Reads the text form of profiles/devices/*.yaml (docs/formats/profiles.md).
 // Throws: base::InputError with every problem found.
 [[nodiscard]] DeviceProfile load_device_profile(const base::Yaml& document);
 

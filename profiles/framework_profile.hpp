@@ -194,7 +194,7 @@ struct Overlaps {
 [[nodiscard]] std::string_view framework_text(pcg::Framework f);  // its file
 // Returns its map `framework`, as its file has it.
 [[nodiscard]] const base::Yaml& framework_section(pcg::Framework f);
-// Reads the text form (docs/formats.md, "Framework profile").
+// Reads the text form (docs/formats/profiles.md).
 // Throws: base::InputError with every problem found.
 [[nodiscard]] FrameworkProfile load_framework_profile(const base::Yaml& document);
 // Reads such a map; problems go to `sink`, `path` is its place ("training.framework").

@@ -59,7 +59,7 @@ struct NetworkProfile {
 // Returns the text of the file of one that ships.
 // Throws: as network_profile.
 [[nodiscard]] std::string_view network_text(std::string_view name);
-// Reads the text form (docs/formats.md, "Network profile").
+// Reads the text form (docs/formats/profiles.md).
 // Throws: base::InputError with every problem found.
 [[nodiscard]] NetworkProfile load_network_profile(const base::Yaml& document);
 // Returns the text form, numbers rounded to three digits; load_network_profile reads it back.

@@ -1,10 +1,11 @@
 #pragma once
-// A scenario's answer in its written forms. Start here: text_table() for people, json() (format 1: docs/formats.md, "Result"), csv(),
+// A scenario's answer in its written forms. Start here: text_table() for people, json() (format 2: docs/formats/results.md), csv(),
 // chrome_trace(); the HTML report is html/page.hpp. Parts of the text: comparison.hpp, explanation.hpp, capacity, what_if. Other commands'
 // answers: rules_report.hpp, show, imports, calibration, validation. layout/ has tables and units, json_numbers.hpp numbers.
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,10 +42,15 @@ inline constexpr std::size_t kFewLines = 10;
 // all lost candidates there.
 [[nodiscard]] std::string text_table(const scenarios::ScenarioResult& r, const TextStyle& style, Explained explained = Explained::no);
 
-// Returns comma-separated text, one row per run below a header.
-[[nodiscard]] std::string csv(const scenarios::ScenarioResult& r);
+// Returns the question and the table of runs as Markdown, for a page or an issue.
+[[nodiscard]] std::string markdown(const scenarios::ScenarioResult& r);
 
-// Returns format 1. `explained`: with the differences of each plan from data parallelism.
+// Returns comma-separated text: a header, a row for each run, then for each machine of capacity and each sensitivity; `kind` tells them
+// apart. Columns: the question's (subject_columns), a column `set.KEY` for each key that a what-if of any of the scenarios changes, those
+// of figures.hpp, and those of capacity and sensitivities. A cell without a value is empty.
+[[nodiscard]] std::string csv(std::span<const scenarios::ScenarioResult> results);
+
+// Returns format 2. `explained`: with the differences of each plan from data parallelism.
 [[nodiscard]] std::string json(const scenarios::ScenarioResult& r, Explained explained = Explained::no);
 
 // Returns a Chrome trace, which opens in Perfetto: one process per device, one thread per stream and the memory as a counter, of the best

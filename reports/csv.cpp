@@ -1,11 +1,21 @@
-#include "reports/answer.hpp"
-
 #include <fmt/core.h>
 
-#include <cmath>
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/answer.hpp"
+#include "reports/figures.hpp"
+#include "reports/question/question.hpp"
 
 namespace reports {
 namespace {
+
+using scenarios::Run;
+using scenarios::ScenarioResult;
 
 // Quoted where the text would break the row (RFC 4180).
 std::string field(const std::string& text) {
@@ -15,29 +25,112 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
+std::string number(double value) { return fmt::format("{}", value); }
+
+// The columns, in order, and rows that fill some of them.
+class Rows {
+ public:
+  void column(const std::string& name) {
+    if (places_.emplace(name, names_.size()).second) names_.push_back(name);
+  }
+  void begin() { rows_.emplace_back(names_.size()); }
+  // Requires: a row was begun, and the column is there.
+  void put(const std::string& name, std::string value) { rows_.back()[places_.at(name)] = std::move(value); }
+
+  [[nodiscard]] std::string text() const {
+    std::string out = line(names_);
+    for (const std::vector<std::string>& row : rows_) out += line(row);
+    return out;
+  }
+
+ private:
+  static std::string line(const std::vector<std::string>& cells) {
+    std::string out;
+    for (const std::string& c : cells) out += (&c == cells.data() ? "" : ",") + field(c);
+    return out + "\n";
+  }
+
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+void begin_row(Rows& rows, const ScenarioResult& result, const char* kind) {
+  rows.begin();
+  rows.put("kind", kind);
+  rows.put("scenario", result.scenario);
+  for (auto& [name, value] : subject_columns(result.subject)) rows.put(name, std::move(value));
+}
+
+void put_run(Rows& rows, const Run& r) {
+  for (const auto& [name, value] :
+       {std::pair("variant", r.variant), std::pair("plan", r.plan), std::pair("framework", r.framework),
+        std::pair("replanned", fmt::format("{}", r.replanned)), std::pair("status", std::string(scenarios::to_text(r.status))),
+        std::pair("plan_summary", r.plan_summary), std::pair("gpus", fmt::format("{}", r.gpus)),
+        std::pair("search_time_s", number(r.search_time.value())), std::pair("simulation_time_s", number(r.simulation_time.value()))})
+    rows.put(name, value);
+  for (const auto& [key, value] : r.settings) rows.put("set." + key, value);
+  if (!r.simulation) return;  // empty cells: a 0 could be taken for a time
+  for (const Figure& f : figures()) rows.put(f.key, f.of(r).dump());
+}
+
+void put_machines(Rows& rows, const ScenarioResult& result) {
+  if (!result.capacity) return;
+  for (const scenarios::CapacityEntry& e : result.capacity->entries) {
+    begin_row(rows, result, "capacity");
+    const Run& run = result.capacity_runs[e.asked.run];
+    put_run(rows, run);
+    rows.put("candidate", result.capacity->terms.candidates[e.asked.candidate].name);
+    rows.put("candidate_nodes", fmt::format("{}", e.asked.fleet.nodes));
+    if (!e.outcome) continue;
+    rows.put("time_to_train_s", number(e.outcome->time.value()));
+    rows.put("time_to_train_low_s", number(e.outcome->time_low.value()));
+    rows.put("time_to_train_high_s", number(e.outcome->time_high.value()));
+    if (e.outcome->costs) rows.put("cost_usd", number(e.outcome->costs->total().value()));
+    if (e.outcome->energy) rows.put("energy_j", number(e.outcome->energy->value()));
+  }
+}
+
+void put_sensitivities(Rows& rows, const ScenarioResult& result) {
+  for (const scenarios::Sensitivity& s : result.sensitivity) {
+    begin_row(rows, result, "sensitivity");
+    rows.put("plan", s.plan);
+    rows.put("parameter", s.parameter);
+    rows.put("elasticity", number(s.elasticity));
+    rows.put("change", fmt::format("{:g}x", s.change));
+    if (s.improved) rows.put("improved_iteration_time_s", number(s.improved->value()));
+  }
+}
+
 }  // namespace
 
-std::string csv(const scenarios::ScenarioResult& result) {
-  std::string out =
-      "scenario,variant,plan,framework,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,mfu_"
-      "causal,compute_s,"
-      "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
-      "s\n";
-  for (const scenarios::Run& r : result.runs) {
-    out += fmt::format("{},{},{},{},{},{},{},{},", field(result.scenario), field(r.variant), field(r.plan), r.framework, r.replanned,
-                       scenarios::to_text(r.status), field(r.plan_summary), r.gpus);
-    if (r.simulation) {
-      const sim::SimulationResult& s = *r.simulation;
-      const sim::Breakdown& b = s.breakdown;
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},", s.iteration_time.value(), r.samples_per_s, r.tokens_per_s, r.mfu,
-                         r.mfu_causal, b.compute.value(), b.exposed_communication.value(), b.bubble.value(), b.idle.value(),
-                         std::round(s.bytes.total.value()), std::round(s.memory.peak.value()), std::round(s.memory.capacity.value()));
-    } else {
-      out += std::string(12, ',');  // empty cells: a 0 could be taken for a time
+std::string csv(std::span<const ScenarioResult> results) {
+  Rows rows;
+  for (const char* name : {"kind", "scenario"}) rows.column(name);
+  for (const auto& [name, value] : subject_columns({})) rows.column(name);
+  rows.column("variant");
+  const auto has_rows = [&](auto member) { return std::ranges::any_of(results, [&](const ScenarioResult& r) { return member(r); }); };
+  for (const ScenarioResult& result : results)
+    for (const Run& r : result.runs)
+      for (const auto& [key, value] : r.settings) rows.column("set." + key);
+  for (const char* name : {"plan", "framework", "replanned", "status", "plan_summary", "gpus"}) rows.column(name);
+  for (const Figure& f : figures()) rows.column(f.key);
+  for (const char* name : {"search_time_s", "simulation_time_s"}) rows.column(name);
+  if (has_rows([](const ScenarioResult& r) { return r.capacity.has_value(); }))
+    for (const char* name :
+         {"candidate", "candidate_nodes", "time_to_train_s", "time_to_train_low_s", "time_to_train_high_s", "cost_usd", "energy_j"})
+      rows.column(name);
+  if (has_rows([](const ScenarioResult& r) { return !r.sensitivity.empty(); }))
+    for (const char* name : {"parameter", "elasticity", "change", "improved_iteration_time_s"}) rows.column(name);
+  for (const ScenarioResult& result : results) {
+    for (const Run& r : result.runs) {
+      begin_row(rows, result, "run");
+      put_run(rows, r);
     }
-    out += fmt::format("{},{}\n", r.search_time.value(), r.simulation_time.value());
+    put_machines(rows, result);
+    put_sensitivities(rows, result);
   }
-  return out;
+  return rows.text();
 }
 
 }  // namespace reports

@@ -7,14 +7,16 @@
 #include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
 #include "reports/explanation.hpp"
+#include "reports/figures.hpp"
 #include "reports/json_numbers.hpp"
+#include "reports/question/question.hpp"
 #include "scenarios/answer/result.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys in the order of docs/formats.md, which is also the order in which people read them
+using Json = nlohmann::ordered_json;  // keys in the order of docs/formats/results.md, which is also the order in which people read them
 
 Json by_name(const std::map<std::string, base::Bytes>& m) {
   Json j = Json::object();
@@ -22,39 +24,19 @@ Json by_name(const std::map<std::string, base::Bytes>& m) {
   return j;
 }
 
-// A plan that cannot be made has no figures: null, never a number that could be taken for one.
-void add_figures(Json& j, const scenarios::Run& r) {
-  if (!r.simulation) {
-    for (const char* key :
-         {"iteration_time_s", "iteration_time_interval_s", "throughput_samples_per_s", "tokens_per_s", "mfu", "mfu_causal"})
-      j[key] = nullptr;
-    return;
-  }
-  j["iteration_time_s"] = r.simulation->iteration_time.value();
-  j["iteration_time_interval_s"] = {r.interval_low.value(), r.interval_high.value()};
-  j["throughput_samples_per_s"] = r.samples_per_s;
-  j["tokens_per_s"] = r.tokens_per_s;
-  j["mfu"] = r.mfu;
-  j["mfu_causal"] = r.mfu_causal;
-}
-
 void add_details(Json& j, const sim::SimulationResult& s) {
-  const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
-  j["breakdown_s"] = {{"compute", b.compute.value()},
-                      {"exposed_communication", b.exposed_communication.value()},
-                      {"bubble", b.bubble.value()},
-                      {"idle", b.idle.value()}};
-  add_exposed(j, b);
-  j["communication_bytes"] = {
-      {"total", count(s.bytes.total)}, {"by_collective", by_name(s.bytes.by_collective)}, {"by_link", by_name(s.bytes.by_link)}};
+  add_exposed(j, s.breakdown);
+  j["communication_bytes"]["by_collective"] = by_name(s.bytes.by_collective);
+  j["communication_bytes"]["by_link"] = by_name(s.bytes.by_link);
   if (s.busiest_link) j["busiest_link"] = {{"type", s.busiest_link->type}, {"name", s.busiest_link->name}, {"busy", s.busiest_link->busy}};
   add_why(j, s);
   for (const profiles::Basis basis : profiles::kBases)
     j["compute_basis_s"][std::string(to_text(basis))] = s.compute_by_basis[basis].value();
-  j["memory_bytes"] = {{"peak", count(m.peak)},           {"capacity", count(m.capacity)},   {"weights", count(m.weights)},
-                       {"gradients", count(m.gradients)}, {"optimizer", count(m.optimizer)}, {"activations", count(m.activations)},
-                       {"workspace", count(m.workspace)}};
+  for (const auto& [part, bytes] :
+       {std::pair("weights", m.weights), std::pair("gradients", m.gradients), std::pair("optimizer", m.optimizer),
+        std::pair("activations", m.activations), std::pair("workspace", m.workspace)})
+    j["memory_bytes"][part] = count(bytes);
 }
 
 void add_search(Json& j, const scenarios::Planning& p) {
@@ -86,7 +68,8 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   j["replanned"] = r.replanned;
   j["status"] = scenarios::to_text(r.status);
   if (r.simulation && r.simulation->memory.is_tight()) j["tight"] = true;
-  add_figures(j, r);
+  add_figures(j, r);  // a plan that cannot be made has none: null, never a number that could be taken for one
+  j["iteration_time_interval_s"] = r.simulation ? Json({r.interval_low.value(), r.interval_high.value()}) : Json(nullptr);
   j["gpus"] = r.gpus;
   j["search_time_s"] = r.search_time.value();
   j["simulation_time_s"] = r.simulation_time.value();
@@ -97,8 +80,7 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   if (r.planning) add_runners_up(j, *r.planning);
   add_rewrites(j, r.made.rewrites());
   if (r.made && r.replanned && explained == Explained::yes) add_plan_explanation(j, *r.made.value(), {});
-  j["notes"] = Json::array();
-  for (const base::Note& n : scenarios::run_notes(r, 0)) j["notes"].push_back(n.text);
+  j["notes"] = notes_json(scenarios::run_notes(r, 0));
   return j;
 }
 
@@ -106,8 +88,11 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
 
 std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   Json j;
-  j["foreshard"] = 1;
+  j["foreshard"] = 2;
   j["scenario"] = result.scenario;
+  j["question"] = yaml_json(result.question);
+  j["program"] = {{"version", result.program.version}, {"commit", result.program.commit}};
+  j["seed"] = result.seed;
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));

@@ -30,7 +30,10 @@ void add_run(NoteOfRuns& n, const scenarios::Run* run) {
   if (std::ranges::find(n.runs, run) == n.runs.end()) n.runs.push_back(run);
 }
 
-// Each note once, the kinds in order, within a kind in the order in which it first comes.
+// Whether a note holds for most questions: the table marks intervals that it is about (text_table.cpp), so that few notes do without it.
+bool is_standing(const base::Note& n) { return n.code == "interval-other-kinds" || n.code == "extrapolated-kernels"; }
+
+// Each note once, the kinds in order, within a kind those of the best plan first, then in the order in which it first comes.
 std::vector<NoteOfRuns> distinct_notes(const scenarios::ScenarioResult& result, std::size_t most_lost) {
   std::vector<NoteOfRuns> all;
   for (const scenarios::Run& run : result.runs)
@@ -39,7 +42,9 @@ std::vector<NoteOfRuns> distinct_notes(const scenarios::ScenarioResult& result, 
       if (at == all.end()) at = all.insert(at, {std::move(note), {}});
       add_run(*at, &run);
     }
-  std::ranges::stable_sort(all, {}, [](const NoteOfRuns& n) { return n.note.kind; });
+  const scenarios::Run* best = result.best_of_base();
+  std::ranges::stable_sort(all, {},
+                           [&](const NoteOfRuns& n) { return std::pair(n.note.kind, std::ranges::find(n.runs, best) == n.runs.end()); });
   return all;
 }
 
@@ -87,7 +92,10 @@ std::string about(const NoteOfRuns& n, std::size_t runs) {
 
 std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most_lost, std::size_t width, NotesShown shown) {
   std::vector<NoteOfRuns> notes = distinct_notes(result, most_lost);
-  if (shown == NotesShown::few) notes = like_ones_merged(std::move(notes));
+  if (shown == NotesShown::few) {
+    std::erase_if(notes, [](const NoteOfRuns& n) { return is_standing(n.note); });
+    notes = like_ones_merged(std::move(notes));
+  }
   if (notes.empty()) return "";
   std::vector<std::string> lines;
   std::size_t written = 0;

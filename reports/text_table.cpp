@@ -6,10 +6,12 @@
 #include <ranges>
 
 #include "base/numbers.hpp"
+#include "reports/advice.hpp"
 #include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
+#include "reports/question/question.hpp"
 #include "reports/what_if/what_if.hpp"
 #include "search/problem/search_result.hpp"
 
@@ -35,8 +37,8 @@ std::string status_text(const Run& r, Colour colour) {
       if (r.simulation && r.simulation->memory.is_tight()) return coloured("tight", kRed, colour);
       return coloured("ok", kGreen, colour);
     case Status::out_of_memory: return coloured("no memory", kRed, colour);
-    case Status::infeasible: return coloured("infeasible", kRed, colour);
-    case Status::time_limit: return coloured("time limit", kRed, colour);
+    case Status::infeasible: return coloured("no plan", kRed, colour);
+    case Status::time_limit: return coloured("no time", kRed, colour);
     case Status::lost: return coloured("lost", kRed, colour);
     case Status::crashed: return coloured("crashed", kRed, colour);
   }
@@ -88,12 +90,17 @@ bool is_based_on_assumptions(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.kind == base::NoteKind::assumption; });
 }
 
+bool is_of_other_kinds(const Run& r) {
+  return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.code == "interval-other-kinds"; });
+}
+
 // The columns of all rows: which are shown, and in what units.
 struct Columns {
   TimeUnit unit;
   bool tokens = false;  // per second; else samples
   bool what_ifs = false;
-  bool marks = false;  // some times are marked as based on assumptions
+  bool marks = false;   // some times are marked as based on assumptions
+  bool pooled = false;  // some intervals are marked as those of other kinds of questions
 };
 
 Columns columns_of(const scenarios::ScenarioResult& result) {
@@ -104,6 +111,7 @@ Columns columns_of(const scenarios::ScenarioResult& result) {
     if (!r.simulation) continue;
     c.tokens = c.tokens && r.tokens_per_s > 0;
     c.marks = c.marks || is_based_on_assumptions(r);
+    c.pooled = c.pooled || is_of_other_kinds(r);
   }
   return c;
 }
@@ -111,12 +119,13 @@ Columns columns_of(const scenarios::ScenarioResult& result) {
 std::vector<Table::Column> headings(const Columns& c) {
   std::vector<Table::Column> h = {{"GPUs", Align::right},
                                   {c.marks ? "time " : "time", Align::right, c.marks ? fmt::format("{} ", c.unit.name) : c.unit.name},
-                                  {"90 %", Align::right, "%"},
+                                  {c.pooled ? "90 % " : "90 %", Align::right, c.pooled ? "% " : "%"},
                                   {c.tokens ? "tokens/s" : "samples/s", Align::right}};
   if (c.what_ifs) h.push_back({"vs base", Align::right});
   h.insert(h.end(), {{"MFU", Align::right, "%"},
                      {"comm.", Align::right, "%"},
                      {"bubble", Align::right, "%"},
+                     {"host", Align::right, "%"},
                      {"memory", Align::right, "GiB"},
                      {"status", Align::left}});
   return h;
@@ -139,14 +148,16 @@ std::vector<std::string> figures(const scenarios::ScenarioResult& result, const 
   if (!r.simulation) {
     c.insert(c.end(), {"-" + mark, "-", "-"});
     if (columns.what_ifs) c.emplace_back();
-    c.insert(c.end(), {"-", "-", "-", "-"});
+    c.insert(c.end(), {"-", "-", "-", "-", "-"});
   } else {
     const sim::SimulationResult& s = *r.simulation;
-    c.insert(c.end(), {columns.unit.text(s.iteration_time) + mark, interval_text(r),
+    const std::string pooled = !columns.pooled ? "" : is_of_other_kinds(r) ? "?" : " ";
+    c.insert(c.end(), {columns.unit.text(s.iteration_time) + mark, interval_text(r) + pooled,
                        base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
     if (columns.what_ifs) c.push_back(against_base(result, r));
     c.insert(c.end(), {percent_number(r.mfu), percent_number(share(s.breakdown.exposed_communication, r)),
-                       percent_number(share(s.breakdown.bubble, r)), gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
+                       percent_number(share(s.breakdown.bubble, r)), percent_number(share(s.breakdown.idle, r)),
+                       gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
   }
   c.push_back(status_text(r, colour));
   return c;
@@ -181,8 +192,9 @@ void add_wrapped(Table& table, const std::string& text, std::size_t width) {
 std::string legend(const Columns& c, std::size_t width) {
   std::string text = "\n";
   std::string sentence =
-      "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble "
-      "are shares of the time or of the peak; memory: peak of capacity";
+      "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all to launch "
+      "kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity";
+  if (c.pooled) sentence += "; ?: nothing measured is of this kind, so the interval is that of the most similar kinds";
   if (c.marks) sentence += "; *: based on assumptions, which are named below";
   for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
   return text;
@@ -243,7 +255,7 @@ std::string paragraph(const char* label, const std::string& text, std::size_t wi
   return out;
 }
 
-std::string best_text(const Run& r, std::size_t width, Colour colour) {
+std::string best_text(const Run& r, const std::vector<scenarios::Sensitivity>& sensitivities, std::size_t width, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
@@ -253,18 +265,21 @@ std::string best_text(const Run& r, std::size_t width, Colour colour) {
   std::string out = "\n";
   const std::string best = "best: ";
   for (const std::string& l :
-       wrapped(best + fmt::format("{} on {} GPUs", r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), r.gpus), width))
+       wrapped(best + fmt::format("{} on {}", r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), base::counted(r.gpus, "GPU")),
+               width))
     out += (l.starts_with(best) && out == "\n" ? coloured("best", kBold, colour) + l.substr(best.size() - 2) : l) + "\n";
   out += paragraph("  time",
                    fmt::format("{}, {}, {}, {}; 90 % interval {} to {}", part("compute", b.compute),
                                part("exposed communication", b.exposed_communication), part("bubble", b.bubble), part("idle", b.idle),
                                base::to_text(r.interval_low), base::to_text(r.interval_high)),
                    width);
+  if (const std::string wait = advice_text(r, sensitivities); !wait.empty()) out += paragraph("  waits", wait, width);
   out += paragraph("  MFU", mfu_text(r), width);
   out += paragraph("  memory",
-                   fmt::format("weights {}, gradients {}, optimizer {}, activations {}, workspace {}", search::memory_text(m.weights),
-                               search::memory_text(m.gradients), search::memory_text(m.optimizer), search::memory_text(m.activations),
-                               search::memory_text(m.workspace)),
+                   fmt::format("{} of {} free{}; weights {}, gradients {}, optimizer {}, activations {}, workspace {}",
+                               search::memory_text(m.capacity - m.peak), search::memory_text(m.capacity),
+                               m.is_tight() ? ", which is tight" : "", search::memory_text(m.weights), search::memory_text(m.gradients),
+                               search::memory_text(m.optimizer), search::memory_text(m.activations), search::memory_text(m.workspace)),
                    width);
   std::string sent = traffic_text(s.bytes.total);
   for (const auto& [name, bytes] : s.bytes.by_collective) sent += fmt::format(", {} {}", name, traffic_text(bytes));
@@ -282,8 +297,9 @@ constexpr std::size_t kMostLost = 3;
 std::string text_table(const scenarios::ScenarioResult& result, const TextStyle& style, Explained explained) {
   const std::size_t width = std::max(style.width, kNarrowest);
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n";
+  if (!result.subject.model.empty()) out += hanging(subject_text(result.subject), width);
   if (!result.runs.empty()) out += "\n" + table_text(result, width, style.colour);
-  if (const Run* best = result.best_of_base()) out += best_text(*best, width, style.colour);
+  if (const Run* best = result.best_of_base()) out += best_text(*best, result.sensitivity, width, style.colour);
   out += sweeps_text(result, width) + sensitivities_text(result, width) + capacity_text(result, width);
   if (result.unanswered > 0)
     out += "\n" +
@@ -294,6 +310,23 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
   const scenarios::ScenarioResult all = with_capacity_runs(result);
   if (explained == Explained::no) return out + notes_text(all, kMostLost, width, style.notes);
   return out + comparison_text(result, width) + notes_text(all, 0, width, style.notes) + explanation_text(result, width);
+}
+
+std::string markdown(const scenarios::ScenarioResult& result) {
+  std::string out = fmt::format("**{}**: {}\n", result.scenario, subject_text(result.subject));
+  if (result.runs.empty()) return out;
+  const Columns columns = columns_of(result);
+  std::vector<Table::Column> all = headings(columns);
+  all.insert(all.begin(), {{"variant", Align::left}, {"plan", Align::left}});
+  all.push_back({"what it is", Align::left});
+  Table table(std::move(all));
+  for (const Line& l : lines_of(result, columns, Colour::none)) {
+    std::vector<std::string> row = l.figures;
+    row.insert(row.begin(), {l.run->variant, l.run->plan});
+    row.push_back(l.what);
+    table.row(std::move(row));
+  }
+  return out + "\n" + table.markdown();
 }
 
 }  // namespace reports

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "sim/effort.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/kernels/kernel_cost.hpp"
 #include "sim/memory/memory.hpp"
@@ -126,6 +127,7 @@ struct Oracle::State {
   std::map<std::vector<double>, std::vector<CostLine>> lines;  // per pattern: one per algorithm that may be the quickest
   // Per question asked before: kind, forwarding and groups.
   std::map<std::tuple<CollectiveKind, Forwarding, std::vector<std::vector<DeviceId>>>, const std::vector<CostLine>*> known;
+  Seconds effort;
   LinkLoads loads{cluster};
   CollectivePlanner planner{cluster, config.collectives};
 
@@ -205,7 +207,9 @@ struct Oracle::State {
     BASE_CHECK(!candidates.empty(), "no algorithm for {}", to_text(kind));
     std::vector<CostLine> found;
     for (auto& [plans, line] : candidates) {
-      if (flows_of(plans) <= most_flows) {
+      const std::size_t flows = flows_of(plans);
+      effort += kCollectiveFlow * static_cast<double>(flows);
+      if (flows <= most_flows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
         line.basis = TimeBasis::simulated;
       }
@@ -219,7 +223,10 @@ struct Oracle::State {
     if (is_new) {
       const Groups asked = std::get<2>(at->first);
       const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, forwarding, asked, cluster));
-      if (is_new_pattern) pattern->second = find_lines(kind, forwarding, asked);
+      if (is_new_pattern) {
+        pattern->second = find_lines(kind, forwarding, asked);
+        effort += kCollectivePattern;
+      }
       at->second = &pattern->second;
     }
     const CostLine& best = *std::ranges::min_element(*at->second, {}, [&](const CostLine& l) { return l.at(bytes); });
@@ -269,11 +276,21 @@ CollectiveTime Oracle::round(const Round& round) const {
   return slowest;
 }
 
-SimulationResult Oracle::plan(const pcg::Plan& p) const { return simulate_plan(p, state_->cluster, state_->config); }
+SimulationResult Oracle::plan(const pcg::Plan& p) const {
+  spend(kSimulatePlan.of(p));
+  return simulate_plan(p, state_->cluster, state_->config);
+}
 
-MemoryUse Oracle::memory(const pcg::Plan& p) const { return memory_of(p, state_->cluster, state_->config); }
+MemoryUse Oracle::memory(const pcg::Plan& p) const {
+  spend(kCountMemory.of(p));
+  return memory_of(p, state_->cluster, state_->config);
+}
+
+Seconds Oracle::effort() const { return state_->effort; }
+void Oracle::spend(Seconds effort) const { state_->effort += effort; }
 
 std::vector<MemoryUse> Oracle::memory_by_device(const pcg::Plan& p) const {
+  spend(kCountMemory.of(p));
   return sim::memory_by_device(p, state_->cluster, state_->config);
 }
 

@@ -62,6 +62,11 @@ class Oracle {
   // The memory of every device that the plan uses, ascending.
   [[nodiscard]] std::vector<MemoryUse> memory_by_device(const pcg::Plan& p) const;
 
+  // What has been asked so far, in seconds of one core: not by a clock, but by counting steps of known cost (effort.hpp), so that it is
+  // alike on every machine. Planners add the cost of their own steps.
+  [[nodiscard]] base::Seconds effort() const;
+  void spend(base::Seconds effort) const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -31,17 +31,20 @@ using base::NoteKind;
 constexpr double kWorthNoting = 0.005;  // of the time: less is 0 % in a sentence
 
 base::Note network_note(const std::string& name, const CommunicationBytes& bytes) {
-  if (name.empty()) return {NoteKind::assumption, "no network profile: collectives take the wires' latency and bandwidth alone"};
+  if (name.empty())
+    return {NoteKind::assumption, "no-network-profile", "no network profile: collectives take the wires' latency and bandwidth alone"};
   std::string unknown;
   for (const auto& [type, moved] : bytes.by_link)
     if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
   const std::string title = profiles::network_title(name);
-  if (unknown.empty()) return {NoteKind::detail, fmt::format("network profile {}", title)};
-  return {NoteKind::assumption,
+  if (unknown.empty()) return {NoteKind::detail, "network-profile", fmt::format("network profile {}", title)};
+  return {NoteKind::assumption, "network-profile-partial",
           fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", title, unknown)};
 }
 
-void add_note(NoteKind kind, std::string text, SimulationResult& r) { r.notes.push_back({kind, std::move(text)}); }
+void add_note(NoteKind kind, std::string code, std::string text, SimulationResult& r) {
+  r.notes.emplace_back(kind, std::move(code), std::move(text));
+}
 
 std::string names_of(const std::set<pcg::KernelKind>& kinds) {
   std::vector<std::string_view> names;
@@ -55,12 +58,12 @@ void note_kernels(const Program& program, SimulationResult& r) {
   for (const base::Seconds s : r.compute_by_basis) all += s;
   const auto share_of = [&](profiles::Basis b) { return all > base::Seconds(0) ? r.compute_by_basis[b] / all : 0; };
   if (const double share = share_of(profiles::Basis::extrapolated); share >= kWorthNoting)
-    add_note(NoteKind::caution,
+    add_note(NoteKind::caution, "extrapolated-kernels",
              fmt::format("{:.0f} % of the kernels' time lies beyond the measurements that its models were fitted to ({})", 100 * share,
                          names_of(program.kinds[profiles::Basis::extrapolated])),
              r);
   if (const double share = share_of(profiles::Basis::defaults); share >= kWorthNoting)
-    add_note(NoteKind::assumption,
+    add_note(NoteKind::assumption, "default-efficiencies",
              fmt::format("{:.0f} % of the kernels' time is by default efficiencies, nothing measured ({})", 100 * share,
                          names_of(program.kinds[profiles::Basis::defaults])),
              r);
@@ -69,12 +72,20 @@ void note_kernels(const Program& program, SimulationResult& r) {
 // The profiles on which the forecast is based: one line each.
 void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
   if (r.bytes.total.value() > 0) r.notes.push_back(network_note(cluster.network_profile(), r.bytes));
+  std::vector<std::string> assumed;
+  for (const auto& [type, moved] : r.bytes.by_link)
+    if (moved > base::Bytes() && cluster.is_assumed(type)) assumed.push_back(type);
+  if (!assumed.empty())
+    add_note(NoteKind::assumption, "assumed-links",
+             fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much",
+                         fmt::join(assumed, ", ")),
+             r);
   profiles::HostCosts none;
   none.basis = framework.host.basis;
   if (framework.host == none) return;
   constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
   const bool measured = framework.host.basis == profiles::HostBasis::fitted;
-  add_note(measured ? NoteKind::detail : NoteKind::assumption,
+  add_note(measured ? NoteKind::detail : NoteKind::assumption, "host-times",
            fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]),
            r);
 }
@@ -82,10 +93,11 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
 void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
-    add_note(NoteKind::caution, "recompute: selective changes nothing, because no attention of this model keeps its scores", r);
+    add_note(NoteKind::caution, "recompute-unused",
+             "recompute: selective changes nothing, because no attention of this model keeps its scores", r);
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
-      add_note(NoteKind::caution,
+      add_note(NoteKind::caution, "recompute-unused",
                fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)), r);
 }
 
@@ -93,8 +105,8 @@ void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, Simula
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return saves_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
-    add_note(NoteKind::caution, "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads",
-             r);
+    add_note(NoteKind::caution, "activation-inputs-unused",
+             "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads", r);
 }
 
 // How slow: profiles/tables/h200, products.csv and misaligned_products.csv.
@@ -102,7 +114,7 @@ void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, Simu
   const std::optional<MisalignedProducts> misaligned = misaligned_products(plan, flow);
   if (!misaligned || misaligned->share < kWorthNoting) return;
   add_note(
-      NoteKind::caution,
+      NoteKind::caution, "misaligned-products",
       fmt::format(
           "{:.0f} % of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}), which tensor cores multiply "
           "slowly: an H200 takes 2 to 6 times as long, which is not in the forecast; a padded size avoids it",
@@ -115,7 +127,7 @@ void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
     const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
     if (p.of != pcg::Padded::expert_capacity || more < kWorthNoting) continue;
     add_note(
-        NoteKind::caution,
+        NoteKind::caution, "expert-capacity-padded",
         fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "
                     "many: experts and what brings their tokens are forecast with {:.0f} % more of them",
                     p.from, p.to, 100 * more),
@@ -125,7 +137,7 @@ void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
 
 void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
-    add_note(NoteKind::caution,
+    add_note(NoteKind::caution, "no-traffic-between-stages",
              "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
              "infinitely fast between stages but for its latency, not a forecast",
              r);
@@ -261,7 +273,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   const Traffic traffic = traffic_of(program, cluster, config.collectives);
   const Folded folded = config.fold ? fold(program, traffic, cluster) : without_folding(program, traffic, cluster);
   const Ready ready{plan, cluster, program, traffic, folded};
-  const auto memory = device_memory(plan, dataflow, cluster, framework);
+  const auto memory = device_memory(plan, dataflow, cluster, framework, config.trace ? Blocks::counted : Blocks::left_out);
 
   SimulationResult r;
   r.memory = peak_memory(plan, memory, cluster);
@@ -277,7 +289,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
     fill_in(one_of_many(ready), ready, r);
-    add_note(NoteKind::caution,
+    add_note(NoteKind::caution, "one-update-newer",
              "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer", r);
   }
   if (few) {
@@ -299,12 +311,12 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_kernels(program, r);
   note_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
-    add_note(NoteKind::detail,
+    add_note(NoteKind::detail, "folded-devices",
              fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices),
              r);
   }
   if (few)
-    add_note(NoteKind::detail,
+    add_note(NoteKind::detail, "folded-micro-batches",
              fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, few->simulated), r);
   return r;
 }

@@ -365,6 +365,8 @@ Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::strin
   }
   sink.throw_if_any();
   cluster_.name_ = description_.name;
+  for (const LinkType& link : description_.links)
+    if (link.assumed) cluster_.assumed_links_.insert(link.name);
   cluster_.network_profile_ = description_.network_profile;
   routing->description = description_;
   add_nodes(*routing, layouts);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -102,6 +103,8 @@ class Cluster {
   [[nodiscard]] std::span<const Device> devices() const { return devices_; }
   [[nodiscard]] const Device& device(DeviceId d) const { return devices_[d.value]; }
   [[nodiscard]] std::span<const Link> links() const { return links_; }
+  // Whether the figures of a type of link are assumptions of an importer.
+  [[nodiscard]] bool is_assumed(const std::string& link_type) const { return assumed_links_.contains(link_type); }
   [[nodiscard]] const Link& link(LinkId l) const { return links_[l.value]; }
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
@@ -149,6 +152,7 @@ class Cluster {
   std::string name_, network_profile_;
   std::vector<Device> devices_;
   std::vector<Link> links_;
+  std::set<std::string> assumed_links_;  // types
   int nodes_ = 0;
   std::vector<std::vector<DeviceId>> node_devices_, domain_devices_;
   struct Routing;

@@ -32,6 +32,7 @@ void read_link(DescriptionScope& d, const base::Yaml::Entry& entry, const std::s
     if (latency->value() < 0) map.complain("latency", "a link's latency cannot be negative");
   }
   link.half_duplex = map.boolean("half_duplex").value_or(false);
+  link.assumed = map.boolean("assumed").value_or(false);
   map.require("bandwidth");
   map.require("latency");
   map.finish();

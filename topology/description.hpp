@@ -21,6 +21,7 @@ struct LinkType {
   base::BytesPerSecond bandwidth;  // one way
   base::Seconds latency;
   bool half_duplex = false;  // both ways share the bandwidth
+  bool assumed = false;      // an importer took the figures from what is usual
 };
 
 // A part of a node: GPUs first (gpu0, gpu1, ...), then components in the order written.

@@ -63,6 +63,7 @@ Drawing drawing(const Cluster& c) {
     picture.network = network_name(d.network.kind);
     picture.network_link = link.name;
     picture.network_bandwidth = link.bandwidth;
+    picture.switches = d.network;
   }
   return picture;
 }

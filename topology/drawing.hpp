@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "topology/cluster.hpp"
+#include "topology/networks/network.hpp"
 
 namespace topology {
 
@@ -33,6 +34,7 @@ struct Drawing {
   // The network that joins the nodes; empty and 0 on a single node.
   std::string network, network_link;       // "fat tree", "infiniband"
   base::BytesPerSecond network_bandwidth;  // of a NIC, one way
+  Network switches;                        // how they are joined; of kind none on a single node
 };
 
 // Faults are not drawn.

@@ -38,7 +38,7 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
   }
   // A path may give a key that a preset leaves out (network.oversubscription), but not make up a link: that is a slip of the pen.
   adopt_profiles(cluster, entry.key, entry.value);
-  const bool may_add = !entry.key.starts_with("links.") || entry.key.ends_with(".half_duplex");
+  const bool may_add = !entry.key.starts_with("links.") || entry.key.ends_with(".half_duplex") || entry.key.ends_with(".assumed");
   const auto unknown = may_add ? base::UnknownKey::add : base::UnknownKey::refuse;
   base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
 }

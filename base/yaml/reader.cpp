@@ -1,9 +1,11 @@
 // Typed reads of a tree: what is wrong goes to a sink, with what was found and what to write.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/numbers.hpp"
 #include "base/yaml/reader.hpp"
@@ -18,6 +20,13 @@ struct Renamed {
 };
 constexpr Renamed kRenamed[] = {
 #include "base/yaml/renamed_keys.inc"
+};
+// Words of other tools and of papers for our keys.
+struct FieldWord {
+  std::string_view word, key, advice;
+};
+constexpr FieldWord kFieldWords[] = {
+#include "base/yaml/field_words.inc"
 };
 // Keys that are gone, and why nothing takes their place.
 constexpr Renamed kRemoved[] = {{"solver", "it is gone since 0.2.0: chains are solved exactly, as by `exact`"}};
@@ -44,6 +53,20 @@ std::optional<double> plain_number(const Yaml& y) {
   if (!y.is_scalar() || y.quoted) return std::nullopt;
   const auto value = whole<double>(y.scalar);
   return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+// The cure for a key that the map has not, of those that it has.
+std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
+  const auto is_known = [&](std::string_view k) { return std::ranges::find(known, k) != known.end(); };
+  if (const auto renamed = std::ranges::find(kRenamed, key, &Renamed::before); renamed != std::end(kRenamed) && is_known(renamed->now))
+    return fmt::format("it is called \"{}\" since 0.2.0", renamed->now);
+  if (const auto removed = std::ranges::find(kRemoved, key, &Renamed::before); removed != std::end(kRemoved))
+    return std::string(removed->now);
+  if (const auto word = std::ranges::find(kFieldWords, key, &FieldWord::word); word != std::end(kFieldWords)) {
+    if (is_known(word->key)) return fmt::format("it is called \"{}\" here", word->key);
+    if (!word->advice.empty()) return std::string(word->advice);
+  }
+  return suggest(key, known);
 }
 
 std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path, Diagnostics& sink, std::string hint = {}) {
@@ -127,7 +150,9 @@ std::optional<bool> as_boolean(const Yaml& y, const std::string& path, Diagnosti
     if (y.scalar == "true" || y.scalar == "True" || y.scalar == "TRUE") return true;
     if (y.scalar == "false" || y.scalar == "False" || y.scalar == "FALSE") return false;
   }
-  return expected("true or false", y, path, sink);
+  constexpr std::string_view kYes[] = {"yes", "Yes", "on", "On", "1"}, kNo[] = {"no", "No", "off", "Off", "0"};
+  const bool yes = std::ranges::find(kYes, y.scalar) != std::end(kYes), no = std::ranges::find(kNo, y.scalar) != std::end(kNo);
+  return expected("true or false", y, path, sink, yes ? "write true" : no ? "write false" : std::string());
 }
 
 std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagnostics& sink) {
@@ -188,6 +213,19 @@ std::optional<double> MapReader::number(std::string_view key, double at_least, d
   return value ? in_range(value, at_least, at_most, key, *node_->find(key), path_of(key), *sink_) : value;
 }
 
+std::optional<std::int64_t> MapReader::amount(std::string_view key, std::int64_t at_least, std::int64_t at_most) {
+  const Yaml* y = optional(key);
+  if (y == nullptr) return std::nullopt;
+  constexpr std::pair<char, double> kSuffixes[] = {{'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
+  const auto suffix = std::ranges::find(kSuffixes, y->scalar.empty() ? ' ' : y->scalar.back(), &std::pair<char, double>::first);
+  Yaml plain = *y;
+  if (suffix != std::end(kSuffixes) && !y->quoted)
+    if (const auto number = whole<double>(std::string_view(y->scalar).substr(0, y->scalar.size() - 1)))
+      plain.scalar = fmt::format("{}", *number * suffix->second);
+  const auto value = as_integer(plain, path_of(key), *sink_);
+  return value ? in_range(value, at_least, at_most, key, *y, path_of(key), *sink_) : value;
+}
+
 std::optional<std::string> MapReader::text(std::string_view key) { return read(key, as_text); }
 std::optional<bool> MapReader::boolean(std::string_view key) { return read(key, as_boolean); }
 std::optional<Seconds> MapReader::seconds(std::string_view key) { return read(key, as_seconds); }
@@ -203,7 +241,10 @@ std::optional<std::size_t> MapReader::choice(std::string_view key, std::span<con
   if (!word) return std::nullopt;
   const auto it = std::ranges::find(names, *word);
   if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
-  sink_->add(y->mark, path_of(key), fmt::format("unknown {} \"{}\"", key, *word), suggest(*word, names));
+  // A boolean in place of a word: no word is near in meaning.
+  const bool is_boolean = *word == "true" || *word == "false" || *word == "yes" || *word == "no";
+  sink_->add(y->mark, path_of(key), fmt::format("unknown {} \"{}\"", key, *word),
+             is_boolean ? fmt::format("write {}", fmt::join(names, " or ")) : suggest(*word, names));
   return std::nullopt;
 }
 
@@ -227,13 +268,7 @@ void MapReader::complain(std::string_view key, std::string message, std::string 
 void MapReader::finish() {
   for (const Yaml::Entry& entry : node_->entries) {
     if (std::ranges::find(known_, entry.key) != known_.end()) continue;
-    const auto renamed = std::ranges::find(kRenamed, entry.key, &Renamed::before);
-    const auto removed = std::ranges::find(kRemoved, entry.key, &Renamed::before);
-    const bool is_renamed = renamed != std::end(kRenamed) && std::ranges::find(known_, renamed->now) != known_.end();
-    sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key),
-               is_renamed                      ? fmt::format("it is called \"{}\" since 0.2.0", renamed->now)
-               : removed != std::end(kRemoved) ? std::string(removed->now)
-                                               : suggest(entry.key, known_));
+    sink_->add(entry.key_mark, path_, fmt::format("unknown key \"{}\"", entry.key), hint_for(entry.key, known_));
   }
 }
 

@@ -33,6 +33,8 @@ class MapReader {
   // Typed reads of an optional key: nullopt when absent or wrong (wrong is reported).
   std::optional<std::string> text(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t at_least = INT64_MIN, std::int64_t at_most = INT64_MAX);
+  // A number of things, of which there may be many: "2T", "300B" (1e9, also "300G") and "5M" are read, too.
+  std::optional<std::int64_t> amount(std::string_view key, std::int64_t at_least, std::int64_t at_most);
   std::optional<double> number(std::string_view key, double at_least = -1e308, double at_most = 1e308);
   std::optional<bool> boolean(std::string_view key);
   std::optional<Seconds> seconds(std::string_view key);

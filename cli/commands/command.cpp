@@ -64,6 +64,35 @@ std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* co
   return std::nullopt;
 }
 
+base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  std::string path = app.get_name();
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  const std::string said = error.what();
+  const std::string hint = fmt::format("{} --help lists what it takes", path);
+  const std::string name = said.substr(0, said.find_first_of(": "));
+  if (error.get_name() == "RequiredError") return {{}, path, fmt::format("{} is missing", name), hint};
+  if (error.get_name() == "ArgumentMismatch") return {{}, path, fmt::format("{} needs a value", name), hint};
+  if (error.get_name() == "ValidationError" || error.get_name() == "ConversionError") {
+    const CLI::Option* option = at->get_option_no_throw(name);
+    const std::string range = option != nullptr ? option->get_type_name() : "";
+    const std::size_t found = range.find(" in ");
+    const std::string value = option != nullptr && !option->results().empty() ? option->results().front() : "";
+    if (found != std::string::npos)
+      return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), fmt::format("write a number in {}", range.substr(found + 4))};
+    if (const std::size_t words = range.find('{'); words != std::string::npos)
+      return {{},
+              path,
+              fmt::format("{} cannot be \"{}\"", name, value),
+              fmt::format("one of: {}", range.substr(words + 1, range.find('}') - words - 1))};
+    return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), hint};
+  }
+  return {{}, path, said, hint};
+}
+
 void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help) {
   command.add_flag_callback(
       "--quiet", [&verbosity] { verbosity = base::Verbosity::quiet; }, help);

@@ -24,6 +24,8 @@ constexpr const char* kBugText = "This is a bug of ours. Please report it with t
 using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
+void add_ask(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
@@ -31,7 +33,8 @@ void add_import(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_rules(CLI::App& app, Action& action);
 void add_init(CLI::App& app, Action& action);
-// completion and man, which packages install beside the program. Both print what `app` has when they run.
+void add_schema(CLI::App& app, Action& action);
+// completion, help and man; packages install what the first and the last print. All print what `app` has when they run.
 void add_help_commands(CLI::App& app, Action& action);
 
 // Adds --quiet, which sets `verbosity`. `help` says what a quiet command leaves out. Requires: `verbosity` outlives the command line.
@@ -42,9 +45,14 @@ void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string&
 // command line without the program.
 [[nodiscard]] std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* const> words);
 
-// Both are written at build time by cmake/version.cmake.
+// Returns what a command line lacks or has wrong, in our words. Requires: no word of it is mistyped.
+[[nodiscard]] base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error);
+
+// All are written at build time by cmake/version.cmake.
 // Returns the release: "0.2.0".
 [[nodiscard]] const char* program_version();
+// Returns "1a2b3c4d", as the text of --version has it; empty where the build had no git checkout.
+[[nodiscard]] const char* program_commit();
 // Returns the text of --version: "foreshard 0.2.0 (1a2b3c4d, 2026-11-27)". The commit ends in -dirty where tracked files differed from it;
 // it is not there where the build had no git checkout.
 [[nodiscard]] const char* version_text();

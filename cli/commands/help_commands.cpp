@@ -4,126 +4,17 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.hpp"
+#include "cli/commands/command_tree.hpp"
 #include "cli/terminal/output.hpp"
 
 namespace cli {
 namespace {
-
-struct Command {
-  const CLI::App* app = nullptr;
-  std::string words;  // "foreshard show model"
-};
-
-std::vector<Command> subcommands_of(const Command& c) {
-  std::vector<Command> all;
-  for (const CLI::App* sub : c.app->get_subcommands([](const CLI::App*) { return true; }))
-    all.push_back({sub, c.words + " " + sub->get_name()});
-  return all;
-}
-
-// The program itself, then every command after its parent, in the order in which they were added.
-std::vector<Command> all_commands(const CLI::App& app) {
-  std::vector<Command> all{{&app, app.get_name()}};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<Command> below = subcommands_of(all[i]);
-    all.insert(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, below.begin(), below.end());
-  }
-  return all;
-}
-
-// The options with a long name, without positional arguments.
-std::vector<const CLI::Option*> options_of(const Command& c) {
-  return c.app->get_options([](const CLI::Option* o) { return !o->get_lnames().empty(); });
-}
-
-// Inside single quotes of a shell.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-// Between the brackets and colons of a zsh specification.
-std::string zsh_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::string words_of(const Command& c) {
-  std::vector<std::string> words;
-  for (const Command& sub : subcommands_of(c)) words.push_back(sub.app->get_name());
-  for (const CLI::Option* o : options_of(c)) words.push_back("--" + o->get_lnames().front());
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-// Return a script for the shell: commands, their options, the values of an option that is one of a few words, and files elsewhere.
-std::string bash_completion(const CLI::App& app) {
-  std::string cases;
-  for (const Command& c : all_commands(app)) cases += fmt::format("    {}) words={} ;;\n", quoted(c.words), quoted(words_of(c)));
-  return fmt::format(R"script(# Completion of {0} for bash
-_{0}() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="{0}" word words=""
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case " $(_{0}_words "$command") " in
-      *" $word "*) case "$word" in -*) ;; *) command="$command $word" ;; esac ;;
-    esac
-  done
-  words="$(_{0}_words "$command")"
-  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
-}}
-_{0}_words() {{
-  local words=""
-  case "$1" in
-{1}  esac
-  echo "$words"
-}}
-complete -o filenames -F _{0} {0}
-)script",
-                     app.get_name(), cases);
-}
-
-std::string zsh_completion(const CLI::App& app) {
-  std::string functions, cases;
-  for (const Command& c : all_commands(app)) {
-    std::vector<std::string> specs;
-    for (const CLI::Option* o : options_of(c))
-      specs.push_back(quoted(fmt::format("--{}[{}]{}", o->get_lnames().front(), zsh_text(o->get_description()),
-                                         o->get_items_expected_max() > 0 ? ":value:_files" : "")));
-    std::vector<std::string> names;
-    for (const Command& sub : subcommands_of(c))
-      names.push_back(quoted(fmt::format("{}:{}", sub.app->get_name(), zsh_text(sub.app->get_description()))));
-    cases += fmt::format("    {}) options=({}) commands=({}) ;;\n", quoted(c.words), fmt::join(specs, " "), fmt::join(names, " "));
-  }
-  return fmt::format(R"script(#compdef {0}
-# Completion of {0} for zsh
-_{0}() {{
-  local command="{0}" word
-  local -a options commands
-  for word in "${{(@)words[2,CURRENT-1]}}"; do
-    _{0}_words "$command"
-    if (( ${{commands[(I)$word:*]}} )); then command="$command $word"; fi
-  done
-  _{0}_words "$command"
-  if (( $#commands )); then _describe command commands; fi
-  _arguments -s $options '*:file:_files'
-}}
-_{0}_words() {{
-  options=() commands=()
-  case "$1" in
-{1}  esac
-}}
-compdef _{0} {0}
-)script",
-                     app.get_name(), cases);
-}
 
 // roff takes a dot or an apostrophe at the start of a line for a request, a backslash for an escape, and a dash for a hyphen.
 std::string roff(const std::string& text) {
@@ -177,11 +68,30 @@ std::string man_page(const CLI::App& app, const std::string& version) {
 void add_help_commands(CLI::App& app, Action& action) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* completion = app.add_subcommand("completion", "Print a script that completes the command line in a shell");
-  completion->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
-  completion->footer("bash: source <(foreshard completion bash); zsh: source <(foreshard completion zsh)");
+  completion->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer("bash: source <(foreshard completion bash); zsh: the same; fish: foreshard completion fish | source");
   completion->callback([shell, &app, &action] {
     action = [shell, &app] {
-      write_text("-", *shell == "bash" ? bash_completion(app) : zsh_completion(app));
+      write_text("-", *shell == "bash" ? bash_completion(app) : *shell == "zsh" ? zsh_completion(app) : fish_completion(app));
+      return static_cast<int>(kAnswered);
+    };
+  });
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* help = app.add_subcommand("help", "Print the help of the program, or of a command");
+  help->add_option("command", *words, "A command, e.g. run, or show model");
+  help->callback([words, &app, &action] {
+    action = [words, &app] {
+      std::string path = app.get_name();
+      CLI::App* at = &app;
+      for (const std::string& word : *words) {
+        std::vector<std::string> known;
+        for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+        if (std::ranges::find(known, word) == known.end())
+          base::refuse(path, fmt::format("there is no command \"{}\"", word), base::suggest(word, known));
+        at = at->get_subcommand(word);
+        path += " " + word;
+      }
+      write_text("-", at->help(at == &app ? "" : path));
       return static_cast<int>(kAnswered);
     };
   });

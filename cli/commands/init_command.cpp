@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -21,8 +22,10 @@ struct InitFlags {
 };
 
 // The scenario runs as it is. What is a comment needs its `#` removed alone.
-constexpr const char* kScenario = R"(# A question to Foreshard. Run it: foreshard run {file}
-# Every key: docs/formats.md. What ships: foreshard show cluster | model | device | framework | planners
+constexpr const char* kScenario = R"(# yaml-language-server: $schema=scenario.schema.json
+# Editors complete keys once that file is there: foreshard schema scenario > scenario.schema.json
+# A question to Foreshard. Run it: foreshard run {file}
+# Every key: docs/formats. What ships: foreshard show cluster | model | device | framework | planners
 foreshard: 1
 name: {model} on {nodes} x {cluster}
 
@@ -41,7 +44,7 @@ training:
   global_batch: {batch}        # samples of an iteration, over all GPUs
   precision: {precision}         # fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4
   optimizer: adam
-  framework: generic      # megatron, deepspeed, pytorch: whose behaviours the forecast has
+  framework: generic      # megatron-core, megatron, deepspeed, pytorch: whose practice the forecast has
 
 plans:                    # each is an answer of its own; the table puts them side by side
   - data-parallel
@@ -69,7 +72,8 @@ bool trains_in_bf16(const std::string& preset) {
 int init(const InitFlags& f) {
   if (topology::preset_section(f.cluster) == nullptr)
     base::refuse("--cluster", topology::unknown_preset(f.cluster), base::suggest(f.cluster, topology::preset_names()));
-  (void)pcg::models::builtin(f.model, 1);  // says which models there are where there is none of this name
+  if (const std::vector<std::string> models = pcg::models::builtin_names(); std::ranges::find(models, f.model) == models.end())
+    base::refuse("--model", fmt::format("unknown model \"{}\"", f.model), base::suggest(f.model, models));
   if (f.file != "-" && !f.force && std::filesystem::exists(f.file))
     base::refuse(f.file, "the file is there already", "name another one, or add --force");
   const int gpus = f.nodes * topology::preset_gpus(f.cluster);

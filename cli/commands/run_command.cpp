@@ -1,225 +1,27 @@
+#include <memory>
+
+#include "base/yaml/parse.hpp"
+#include "cli/commands/answering.hpp"
 #include "cli/commands/command.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <tuple>
-#include <utility>
-
-#include "base/files/used_files.hpp"
-#include "base/processes/child_process.hpp"
-#include "base/progress.hpp"
-#include "base/yaml/parse.hpp"
-#include "cli/ranks/ranks.hpp"
-#include "cli/terminal/output.hpp"
-#include "cli/terminal/standard_streams.hpp"
-#include "reports/answer.hpp"
-#include "reports/html/page.hpp"
-#include "scenarios/answer/result.hpp"
-#include "scenarios/answer/run.hpp"
-#include "scenarios/question/scenario.hpp"
-
 namespace cli {
-namespace {
-
-class PlanFiles {
- public:
-  // Throws: base::InputError when a plan's file is one that has been read, or cannot be written.
-  PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked);
-  // Writes the plans of the base, and those of variants that are other ones.
-  void save(std::span<const scenarios::ScenarioResult> results) const;
-
- private:
-  using Key = std::tuple<std::size_t, std::string, std::string>;  // scenario, plan, variant
-
-  std::filesystem::path folder_;
-  std::map<Key, std::filesystem::path> files_;
-};
-
-PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked) : folder_(std::move(folder)) {
-  constexpr const char* kOption = "--save-plans";
-  std::error_code error;
-  const bool is_there = std::filesystem::is_directory(folder_, error);
-  std::set<std::string> taken;  // plans whose names differ may have one file name
-  for (std::size_t s = 0; s < asked.size(); ++s)
-    for (const scenarios::WhatIf& v : asked[s].variants)
-      for (const scenarios::PlanEntry& p : asked[s].plans) {
-        std::string name = file_name(p.name);
-        if (v.name != scenarios::kBaseName) name += "--" + file_name(v.name);
-        if (asked.size() > 1) name = file_name(asked[s].name) + "--" + name;
-        const std::string wanted = name;
-        for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}-{}", wanted, copy);
-        const std::filesystem::path file = folder_ / (name + ".plan.yaml");
-        if (is_there) check_outputs({{kOption, file.string()}});
-        files_.emplace(Key{s, p.name, v.name}, file);
-      }
-}
-
-void PlanFiles::save(std::span<const scenarios::ScenarioResult> results) const {
-  make_folder(folder_);
-  for (std::size_t s = 0; s < results.size(); ++s)
-    for (const scenarios::Run& r : results[s].runs) {
-      if (!r.made || !r.replanned) continue;
-      const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && scenarios::have_same_plan(b, r); };
-      if (!r.is_of_base() && std::ranges::any_of(results[s].runs, same)) continue;
-      write_text(files_.at({s, r.plan, r.variant}), r.made.text());
-    }
-}
-
-struct RunFlags {
-  std::vector<std::string> scenarios;
-  std::string json, csv, trace, save_plans, report, resume;
-  bool explain = false;
-  std::string notes = "few";
-  int jobs = 1;
-  std::uint64_t seed = 1;
-  base::Verbosity verbosity = base::Verbosity::usual;
-};
-
-using Results = std::vector<scenarios::ScenarioResult>;
-
-std::string joined_json(const Results& results, reports::Explained explained) {
-  if (results.size() == 1) return reports::json(results[0], explained);
-  std::string text = "[";  // several scenarios: a list of results
-  for (std::size_t i = 0; i < results.size(); ++i) text += (i == 0 ? "\n" : ",\n") + reports::json(results[i], explained);
-  return text + "]\n";
-}
-
-std::string joined_csv(const Results& results) {
-  std::string text;
-  for (const auto& r : results) {
-    const std::string one = reports::csv(r);
-    text += text.empty() ? one : one.substr(one.find('\n') + 1);  // one header serves all
-  }
-  return text;
-}
-
-std::string report(const std::vector<scenarios::Scenario>& asked, const Results& results) {
-  std::vector<reports::ReportedScenario> reported;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    reported.push_back({&results[i], asked[i].plans.empty() ? nullptr : asked[i].base().cluster.get()});
-  return reports::scenario_page(reported);
-}
-
-bool has_run(const scenarios::ScenarioResult& result, scenarios::Status status) {
-  const auto is = [&](const scenarios::Run& r) { return r.status == status; };
-  return std::ranges::any_of(result.runs, is) || std::ranges::any_of(result.capacity_runs, is);
-}
-
-// A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
-bool has_answer(const Results& results) {
-  return std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); });
-}
-
-bool has_run(const Results& results, scenarios::Status status) {
-  return std::ranges::any_of(results, [&](const auto& result) { return has_run(result, status); });
-}
-
-int exit_code(const Results& results) {
-  if (has_run(results, scenarios::Status::crashed)) {
-    tell(kBugText);
-    return kBug;
-  }
-  if (base::interrupted()) return kSignalled + base::interruption();
-  if (has_run(results, scenarios::Status::lost)) return kIncomplete;
-  return has_answer(results) ? kAnswered : kNo;
-}
-
-// A scenario of capacity alone has nothing to write there.
-void refuse_without_plans(const RunFlags& f, const std::vector<scenarios::Scenario>& asked) {
-  if (std::ranges::any_of(asked, [](const auto& s) { return !s.plans.empty(); })) return;
-  base::Diagnostics sink;
-  for (const auto& [option, value] : {std::pair("--csv", &f.csv), std::pair("--trace", &f.trace), std::pair("--save-plans", &f.save_plans)})
-    if (!value->empty())
-      sink.add({}, option, "the scenario asks what to buy, and has no plans of its own",
-               "its answer is in the table, --json and --report; or add plans to the scenario");
-  sink.throw_if_any();
-}
-
-int answer(const RunFlags& f, const Launched& launch) {
-  const bool is_first = launch.rank == 0;
-  check_outputs({{"--json", f.json}, {"--csv", f.csv}, {"--trace", f.trace}, {"--report", f.report}});
-  check_output_folder(f.save_plans, "--save-plans");  // before anything is read
-  std::vector<scenarios::Scenario> loaded;
-  for (const std::string& file : f.scenarios) {
-    const std::filesystem::path path(file);
-    loaded.push_back(scenarios::load_scenario(base::read_yaml(path), path.parent_path()));
-  }
-  refuse_without_plans(f, loaded);
-  std::optional<PlanFiles> plan_files;
-  if (!f.save_plans.empty() && is_first) plan_files.emplace(f.save_plans, loaded);
-  Results results;
-  {  // the progress line is wiped at the end, before anything else is printed
-    base::ProgressLine line(is_first ? f.verbosity : base::Verbosity::quiet);
-    scenarios::RunOptions options;
-    options.jobs = f.jobs;
-    options.seed = f.seed;
-    options.trace = !f.trace.empty() || !f.report.empty();
-    options.resume = f.resume;
-    if (!f.resume.empty()) options.inputs = base::fingerprint_of_inputs(f.scenarios);
-    std::optional<Ranks> ranks;
-    if (!launch.is_alone()) options.workers = ranks.emplace().workers();
-    base::note_interruptions();
-    options.interrupted = base::interrupted;
-    options.progress = [&](std::string_view text) { line.show(text); };
-    for (const auto& s : loaded) results.push_back(scenarios::run_scenario(s, options));
-  }
-  if (!is_first) return kAnswered;  // the first rank has the same answers, and gives them
-  const reports::Explained explained = f.explain ? reports::Explained::yes : reports::Explained::no;
-  if (!f.json.empty()) write_text(f.json, joined_json(results, explained));
-  if (!f.csv.empty()) write_text(f.csv, joined_csv(results));
-  if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
-  if (!f.report.empty()) write_text(f.report, report(loaded, results));
-  if (plan_files) plan_files->save(results);
-  // Launchers give ranks a terminal of their own, whatever it leads to.
-  const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
-                                 f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
-  const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-" || f.report == "-";  // standard output is for a program
-  if (f.verbosity == base::Verbosity::usual && !taken)
-    for (std::size_t i = 0; i < results.size(); ++i)
-      print(fmt::format("{}{}", i == 0 ? "" : "\n", reports::text_table(results[i], style, explained)));
-  return exit_code(results);
-}
-
-int run(const RunFlags& f) {
-  const Launched launch = launched();
-  if (launch.rank == 0) return answer(f, launch);
-  silence_answers();
-  try {
-    return answer(f, launch);
-  } catch (const base::InputError&) {
-    let_first_speak();
-    throw;
-  }
-}
-
-}  // namespace
 
 void add_run(CLI::App& app, Action& action) {
   const auto f = std::make_shared<RunFlags>();
   CLI::App* c = app.add_subcommand("run", "Answer every question in a scenario: plans side by side, what-ifs, and capacity planning");
   c->add_option("scenario", f->scenarios, "Scenario files")->required();
-  c->add_option("--json", f->json, "Write the results as JSON, format 1; - is standard output");
-  c->add_option("--csv", f->csv, "Write one row per run");
-  c->add_option("--trace", f->trace, "Write the best plan of the first scenario as a Chrome trace, for Perfetto; .json.gz is compressed");
-  c->add_option("--save-plans", f->save_plans, "Write every plan into this directory");
-  c->add_flag("--explain", f->explain, "Say what made each plan: substitutions, differences from data parallelism, all runners-up");
-  c->add_option("--notes", f->notes, "few: the ten lines that matter most; all")->check(CLI::IsMember({"few", "all"}));
-  c->add_option("--report", f->report, "Write an HTML report: one file that needs no network");
-  c->add_option("--resume", f->resume,
-                "Keep answers in this directory as they come, and take from it those that are there: what was cut off goes on");
-  c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
-  c->add_option("--seed", f->seed, "Seed of searches");
-  add_quiet(*c, f->verbosity, "Neither table nor progress");
+  add_answer_options(*c, *f);
   c->footer("Plans and their options: foreshard show planners");
-  c->callback([f, &action] { action = [f] { return run(*f); }; });
+  c->callback([f, &action] {
+    action = [f] {
+      return answer_all(*f, [&] {
+        std::vector<scenarios::Scenario> loaded;
+        for (const std::filesystem::path file : f->scenarios)
+          loaded.push_back(scenarios::load_scenario(base::read_yaml(file), file.parent_path()));
+        return loaded;
+      });
+    };
+  });
 }
 
 }  // namespace cli

@@ -40,7 +40,9 @@ bool is_file(const std::filesystem::path& path) {
 std::optional<Yaml> read_file(MapReader& r, std::string_view key, const std::string& word, const std::filesystem::path& base_directory) {
   const std::filesystem::path path = resolve(word, base_directory);
   if (!is_file(path)) {
-    r.complain(key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
+    r.complain(
+        key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()),
+        key == "huggingface" ? "nothing is downloaded: write the path of the model's config.json, or take a builtin (show model)" : "");
     return std::nullopt;
   }
   try {

@@ -31,7 +31,7 @@ namespace pcg::models {
 // The graph whose inputs hold `batch` samples. Requires: name is one of builtin_names().
 [[nodiscard]] Graph builtin(std::string_view name, std::int64_t batch);
 
-// Our text form of a graph, version 1 (docs/formats.md). read_graph(parse(write_graph(g))) == g where no node's name ends in
+// Our text form of a graph, version 1 (docs/formats/model.md). read_graph(parse(write_graph(g))) == g where no node's name ends in
 // a colon and a number, which names an output.
 [[nodiscard]] std::string write_graph(const Graph& g);
 [[nodiscard]] Graph read_graph(const base::Yaml& document, const std::string& path);

@@ -25,7 +25,7 @@ struct HuggingFaceModel {
 [[nodiscard]] std::optional<HuggingFaceModel> read_huggingface(const base::Yaml& document, const std::string& name,
                                                                base::Diagnostics& sink);
 
-// Reads a `transformer:` section. nullopt: what is wrong is in `sink`. Keys: docs/formats.md.
+// Reads a `transformer:` section. nullopt: what is wrong is in `sink`. Keys: docs/formats/model.md.
 [[nodiscard]] std::optional<TransformerConfig> read_transformer(const base::Yaml& section, const std::string& path,
                                                                 base::Diagnostics& sink);
 

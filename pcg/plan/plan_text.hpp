@@ -8,7 +8,7 @@
 
 namespace pcg {
 
-// The text form, version 1 (docs/formats.md). read_plan(base::parse_yaml(write_plan(p))) == p where
+// The text form, version 1 (docs/formats/plan-file.md). read_plan(base::parse_yaml(write_plan(p))) == p where
 // violations(p) is empty, views are compact and no node's name ends in a colon and a number.
 [[nodiscard]] std::string write_plan(const Plan& plan);
 

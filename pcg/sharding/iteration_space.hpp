@@ -48,7 +48,7 @@ struct IterationSpace {
 };
 // The size of a dim may differ from its loop's (heads index a hidden dim); the degree must divide both.
 // Names: dims of a tensor from the outermost are b, s, d2, d3, ..., the last one of an elementwise operator or a norm h; Input and
-// Weight d0, d1, ...; the table of all operators is in docs/formats.md.
+// Weight d0, d1, ...; the table of all operators is in docs/formats/model.md.
 // A bias of a Linear whose k is cut lies on every point and is added where the coordinate of k is 0; BatchNorm with b cut is
 // synchronised: its statistics are of the whole batch (internal_collectives), so that cutting it never changes what is computed.
 // `inputs` are whole shapes. Throws: ShapeError when the operator refuses them, as infer_shapes() does.

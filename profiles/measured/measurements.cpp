@@ -44,7 +44,7 @@ Measurements read_measurements(std::string_view text, const std::string& file) {
   if (read_kernel_table(table, m) || read_collective_table(table, m)) return m;
   base::Diagnostics sink;
   sink.add({}, "", fmt::format("{}:1: no table of measurements has the columns {}", file, fmt::join(table.columns(), ", ")),
-           "docs/formats.md, \"Measurements\", says which are read");
+           "docs/formats/measurements.md says which are read");
   sink.throw_if_any();
   return m;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // Measured times of single kernels and of collectives, which calibration fits and validation compares with. They have one form, whatever
-// file they came from: our own CSV (docs/formats.md, "Measurements"), a public table recognised by its header, or an imported trace.
+// file they came from: our own CSV (docs/formats/measurements.md), a public table recognised by its header, or an imported trace.
 // Start here: read_measurements(); the tables that it knows: tables.hpp; measured iterations: points.hpp.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Measured iterations: what ran, on what, how long an iteration took, and how much memory it had. A point is one row of a points table
-// (docs/formats.md, "Points"); as a scenario it is the question that the forecast is held against.
+// (docs/formats/measurements.md, "Points"); as a scenario it is the question that the forecast is held against.
 
 #include <optional>
 #include <string>
@@ -43,7 +43,7 @@ struct Point {
 // Throws: base::InputError with every problem found: an unknown or missing column; else cells that are not what their column
 // holds, the first 40.
 [[nodiscard]] std::vector<Point> read_points(std::string text, const std::string& file);
-// Returns the scenario (docs/formats.md) that asks for this point's iteration time: one plan, no what-ifs. Its parts carry the row's mark,
+// Returns the scenario (docs/formats) that asks for this point's iteration time: one plan, no what-ifs. Its parts carry the row's mark,
 // so that a message about it names the table's file and line.
 [[nodiscard]] base::Yaml scenario_of(const Point& p);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The answer of capacity planning as text for people and as JSON (docs/formats.md, "Capacity of the JSON result"). Private to reports.
+// The answer of capacity planning as text for people and as JSON (docs/formats/results.md, "Capacity result"). Private to reports.
 
 #include <nlohmann/json_fwd.hpp>
 

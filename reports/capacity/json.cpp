@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/question/question.hpp"
 #include "scenarios/answer/result.hpp"
 
 namespace reports {
@@ -80,8 +81,7 @@ Json entry_json(const CapacityResult& capacity, const std::vector<Run>& runs, st
   add_limit(j, "meets_budget", "budget_chance", o != nullptr ? o->budget : std::nullopt);
   if (o != nullptr && o->losses) add_losses(j, *o->losses);
   j["plan_summary"] = run.plan_summary;
-  j["notes"] = Json::array();
-  for (const base::Note& n : scenarios::run_notes(run, 0)) j["notes"].push_back(n.text);
+  j["notes"] = notes_json(scenarios::run_notes(run, 0));
   return j;
 }
 
@@ -100,8 +100,7 @@ Json summary_json(const CapacityResult& capacity, const std::vector<Run>& runs) 
     pair["price_usd_per_gpu_hour"] = b.price.value();
     j["break_even"].push_back(std::move(pair));
   }
-  j["notes"] = Json::array();
-  for (const base::Note& n : capacity.notes) j["notes"].push_back(n.text);
+  j["notes"] = notes_json(capacity.notes);
   return j;
 }
 

@@ -18,8 +18,8 @@ using scenarios::Outcome;
 
 std::string machine_text(const CapacityView& a, std::size_t entry) {
   const CapacityEntry& e = a.capacity.entries[entry];
-  return fmt::format("{} x {} ({} GPUs, {})", a.capacity.terms.candidates[e.asked.candidate].name, e.asked.fleet.nodes, e.asked.fleet.gpus,
-                     a.runs[e.asked.run].plan);
+  return fmt::format("{} x {} ({}, {})", a.capacity.terms.candidates[e.asked.candidate].name, e.asked.fleet.nodes,
+                     base::counted(e.asked.fleet.gpus, "GPU"), a.runs[e.asked.run].plan);
 }
 
 // "rent 12, capex 8, operations 2, electricity 1.5": where some of it is owned.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "reports/answer.hpp"
+#include "reports/question/question.hpp"
 #include "scenarios/answer/result.hpp"
 
 namespace reports {
@@ -47,7 +48,7 @@ void drop(Json& result, std::string_view key, bool of_base) {
     if ((run["variant"] == scenarios::kBaseName) == of_base) run.erase(std::string(key));
 }
 
-// Format 1, without what has no room.
+// Format 2, without what has no room.
 Json fitted(Json result, std::size_t most_bytes, Json& left_out) {
   const std::size_t all = result["runs"].size();
   for (const char* shown_of_base_alone : {"critical_path", "links"}) drop(result, shown_of_base_alone, false);
@@ -69,8 +70,6 @@ Json fitted(Json result, std::size_t most_bytes, Json& left_out) {
   return result;
 }
 
-constexpr std::array<const char*, 5> kNoteKinds = {"problem", "caution", "assumption", "search", "detail"};  // as base::NoteKind
-
 // [{"kind", "text", "runs": [index]}]: each sentence once, the most important first.
 Json notes_of(const scenarios::ScenarioResult& result, std::size_t most_bytes, Json& left_out) {
   std::vector<std::pair<base::Note, Json>> notes;
@@ -86,7 +85,7 @@ Json notes_of(const scenarios::ScenarioResult& result, std::size_t most_bytes, J
   Json j = Json::array();
   std::size_t bytes = 0;
   for (const auto& [note, runs] : notes) {
-    Json entry{{"kind", kNoteKinds[static_cast<std::size_t>(note.kind)]}, {"text", note.text}, {"runs", runs}};
+    Json entry{{"kind", kind_word(note.kind)}, {"text", note.text}, {"runs", runs}};
     bytes += entry.dump().size() + 1;
     if (bytes <= most_bytes) j.push_back(std::move(entry));
   }
@@ -107,7 +106,7 @@ Json page_data(std::span<const ReportedScenario> reported) {
   Share results(kResultsBytes, reported.size()), notes(kNotesBytes, reported.size()), clusters(kClusterBytes, reported.size());
   Share memory(kMemoryBytes, detailed), graphs(kGraphBytes, detailed);
   for (const ReportedScenario& s : reported) {
-    Json details{{"cluster", nullptr}, {"notes", Json::array()}, {"runs", Json::array()}, {"left_out", Json::array()}};
+    Json details{{"subject", subject_text(s.result->subject)}, {"cluster", nullptr}, {"notes", Json::array()}, {"runs", Json::array()}, {"left_out", Json::array()}};
     data["results"].push_back(results.spent(fitted(Json::parse(json(*s.result)), results.of_next(), details["left_out"])));
     details["notes"] = notes.spent(notes_of(*s.result, notes.of_next(), details["left_out"]));
     if (Json cluster = s.cluster != nullptr ? cluster_data(*s.cluster) : Json(); cluster.dump().size() <= clusters.of_next())

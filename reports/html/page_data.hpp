@@ -1,5 +1,5 @@
 #pragma once
-// The page's data of scenarios: `results`, format 1 of each with explanations, and `details`, what format 1 leaves out: the cluster's
+// The page's data of scenarios: `results`, format 2 of each with explanations, and `details`, what format 2 leaves out: the question in words, the cluster's
 // drawing, what notes are about, and for each base run its timeline, memory over time and graph.
 //
 // A report stays below 5 MB whatever was asked, so that it can be mailed and opens at once. The page itself takes about 0.8 MB; results and
@@ -28,8 +28,10 @@ struct ReportedScenario {
 [[nodiscard]] nlohmann::ordered_json page_data(std::span<const ReportedScenario> scenarios);
 
 // Returns {"name", "nodes", "gpus", "node_types": [{"count", "gpus", "gpu_type", "parts": [{"name", "kind"}], "wires": [{"a", "b", "link",
-// "bandwidth_bytes_per_s"}]}], "network": {"kind", "link", "bandwidth_bytes_per_s"}}: wires join parts by index, bandwidths are one way,
-// the network is absent on one node. Equal nodes are there once.
+// "bandwidth_bytes_per_s"}]}], "network": {"kind", "link", "bandwidth_bytes_per_s", ...}}: wires join parts by index, bandwidths are one
+// way, the network is absent on one node. Equal nodes are there once. By its kind a network also has "oversubscription" (fat tree, rails),
+// "nodes_per_leaf" and, with three tiers, "leaves_per_pod" and "pod_oversubscription" (fat tree), "nodes_per_router", "routers_per_group",
+// "local_links" and "global_links" (dragonfly), "dimensions" (torus), or the number of its "switches" (custom network).
 [[nodiscard]] nlohmann::ordered_json cluster_data(const topology::Cluster& cluster);
 
 // Returns {"gpus", "stages", "ranks", "micro_batches", "schedule", "recompute", "zero", "parts": [...], "blocks": [...], "left_out"}.

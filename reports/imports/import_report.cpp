@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
 #include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
@@ -167,9 +168,11 @@ std::string import_json(const ImportedTrace& t) {
 }
 
 std::string topology_text(const topology::ImportedTopology& t, const std::string& file) {
-  std::string text = fmt::format("{}: {}\n{} nodes", file, t.format, t.nodes);
+  std::string text = fmt::format("{}: {}\n{}", file, t.format, base::counted(t.nodes, "node"));
   if (t.gpus > 0)
-    text += fmt::format("; in each {} GPUs, {} CPUs, {} switches, {} NICs, {} wires", t.gpus, t.cpus, t.switches, t.nics, t.wires);
+    text += fmt::format("; in each {}, {}, {}, {}, {}", base::counted(t.gpus, "GPU"), base::counted(t.cpus, "CPU"),
+                        t.switches == 1 ? "1 switch" : fmt::format("{} switches", t.switches), base::counted(t.nics, "NIC"),
+                        base::counted(t.wires, "wire"));
   text += '\n';
   for (const std::string& note : t.notes) text += fmt::format("note: {}\n", note);
   return text;

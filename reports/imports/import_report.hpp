@@ -11,7 +11,7 @@ namespace reports {
 // Returns time by kind of kernel, collectives with bytes and both bandwidths, iterations (the first twelve, when there are many), notes.
 [[nodiscard]] std::string import_text(const imports::ImportedTrace& trace);
 // {"format","file","kernels","collectives","devices":[..],"span_s","iterations":[..],"by_kind":{..},"by_stream":[..],
-//  "by_collective":[..],"rank","world_size","notes":[..]}; docs/formats.md, "Imports".
+//  "by_collective":[..],"rank","world_size","notes":[..]}; docs/formats/measurements.md, "Imports".
 [[nodiscard]] std::string import_json(const imports::ImportedTrace& trace);
 
 // Returns what was found, and the notes. `file` is the name of the file that was read.

@@ -45,6 +45,26 @@ std::vector<std::size_t> Table::widths() const {
   return widths;
 }
 
+std::string Table::markdown() const {
+  const auto cell = [](const std::string& text) {
+    std::string out;
+    for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+    while (out.ends_with(' ')) out.pop_back();  // blanks align marks on a screen
+    return out;
+  };
+  std::string head = "|", rule = "|", out;
+  for (const Column& c : columns_) {
+    head += fmt::format(" {} |", c.unit.empty() ? cell(c.title) : fmt::format("{} ({})", cell(c.title), cell(c.unit)));
+    rule += c.align == Align::right ? "---:|" : "---|";
+  }
+  for (const Row& row : rows_) {
+    out += "|";
+    for (std::size_t c = 0; c < columns_.size(); ++c) out += fmt::format(" {} |", c < row.cells.size() ? cell(row.cells[c]) : "");
+    out += "\n";
+  }
+  return head + "\n" + rule + "\n" + out;
+}
+
 std::size_t Table::width(std::size_t gap) const {
   std::size_t sum = gap * (columns_.size() - 1);
   for (const std::size_t w : widths()) sum += w;

@@ -30,6 +30,8 @@ class Table {
   // The same in several tables, one below the other, where that is what the width takes: each has the first column, and columns that
   // follow.
   [[nodiscard]] std::string text_in_parts(std::size_t width) const;
+  // Returns the table as Markdown; a heading is a row with its first cell alone.
+  [[nodiscard]] std::string markdown() const;
   // Returns the columns of the screen that text(gap) takes at most, headings aside.
   [[nodiscard]] std::size_t width(std::size_t gap = 2) const;
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/numbers.hpp"
 #include "profiles/profile_files.hpp"
 #include "reports/layout/table.hpp"
 
@@ -72,7 +73,7 @@ std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
 }  // namespace
 
 std::string cluster_text(const Cluster& c) {
-  std::string out = fmt::format("{}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count());
+  std::string out = fmt::format("{}: {}, {}", c.name(), base::counted(c.nodes(), "node"), base::counted(c.device_count(), "GPU"));
   if (c.domains() != c.nodes()) out += fmt::format(" in {} domain{}", c.domains(), c.domains() == 1 ? "" : "s");
   for (const auto& [type, count] : device_types(c)) out += fmt::format(", {} {}", count, type);
   if (const auto slow = std::ranges::count_if(c.devices(), is_slow); slow > 0) out += fmt::format(", {} slow", slow);

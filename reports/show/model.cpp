@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/numbers.hpp"
 #include "pcg/work/work.hpp"
 #include "reports/layout/table.hpp"
 
@@ -96,7 +97,8 @@ std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) 
   const std::vector<Work> work = work_of_nodes(g);
   const std::int64_t parameters = g.parameters() - g.auxiliary_parameters();
   std::string out =
-      fmt::format("{}: {} operators, {} ({}) parameters, {}FLOP forward per sample\n", g.name(), operator_count(g), parameters,
+      fmt::format("{}: {}, {} ({}) parameters, {}FLOP forward per sample\n", g.name(),
+                  base::counted(static_cast<std::int64_t>(operator_count(g)), "operator"), parameters,
                   short_number(static_cast<double>(parameters)), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
   if (const double flops = training_flops_per_token(g); flops > 0)
     out += fmt::format("{}FLOP per token in training: 3 x forward, {}without the masked part of attention\n", short_number(flops),

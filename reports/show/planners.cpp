@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 using search::Option;
 using search::Planner;
 
-// Descriptions are written for docs/formats.md, where backticks set words apart.
+// Descriptions are written for docs/formats/plans.md, where backticks set words apart.
 std::string plain(std::string markdown) {
   std::erase(markdown, '`');
   return markdown;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
+#include <array>
 #include <cctype>
 
 #include "base/diagnostics.hpp"
@@ -184,9 +186,28 @@ std::string rule_of(std::size_t columns) {
 
 }  // namespace
 
+namespace {
+
+// Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
+constexpr std::array<std::string_view, 8> kForText = {"machine left out", "family left out", "over 5 % apart", "of the truth",
+                                                      "runs scatter",     "tau",             "unseen half",    "median"};
+
+FigureTable for_page(const FigureTable& t) {
+  FigureTable kept{t.subject, {}, std::vector<std::vector<std::string>>(t.rows.size())};
+  for (std::size_t c = 0; c < t.columns.size(); ++c) {
+    if (t.subject == confidence::Subject::iteration && std::ranges::find(kForText, t.columns[c]) != kForText.end()) continue;
+    kept.columns.push_back(t.columns[c]);
+    for (std::size_t r = 0; r < t.rows.size(); ++r) kept.rows[r].push_back(t.rows[r][c]);
+  }
+  return kept;
+}
+
+}  // namespace
+
 std::string markdown_tables(const confidence::Assessment& a) {
   std::string text;
-  const auto add = [&](const std::string& heading, const FigureTable& t) {
+  const auto add = [&](const std::string& heading, const FigureTable& whole) {
+    const FigureTable t = for_page(whole);
     text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
     for (const auto& row : t.rows) text += line_of(row);
   };

@@ -43,7 +43,7 @@ struct FigureTable {
 // is the document's, for messages. Throws: base::InputError when the lines are not there, once each, in this order.
 [[nodiscard]] std::string with_tables(const std::string& document, const std::string& tables, const std::string& name);
 
-// Returns docs/formats.md, "Validation result".
+// Returns docs/formats/measurements.md, "Validation result".
 [[nodiscard]] std::string json_report(const confidence::Assessment& a);
 
 }  // namespace reports

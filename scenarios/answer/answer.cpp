@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -11,7 +12,9 @@
 #include "profiles/profile_files.hpp"
 #include "scenarios/answer/result.hpp"
 #include "scenarios/intervals/interval.hpp"
+#include "scenarios/question/subject.hpp"
 #include "scenarios/question/variant.hpp"
+#include "sim/effort.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
@@ -60,14 +63,21 @@ void add_numbers(Run& run, const Variant& variant) {
                        .device = std::ranges::any_of(devices, profiles::is_file),
                        .network = profiles::is_file(variant.cluster->network_profile())};
   Interval interval = interval_for(shipped_intervals(), workload, s.iteration_time);
-  run.interval_low = interval.low;
-  run.interval_high = interval.high;
+  // Links of half the assumed speed, or of twice as much: the GPUs wait for them twice as long, or half.
+  base::Seconds on_assumed;
+  for (const auto& [type, exposed] : s.breakdown.exposed_by_link)
+    if (variant.cluster->is_assumed(type)) on_assumed += exposed;
+  run.interval_low = interval.low - on_assumed * 0.5;
+  run.interval_high = interval.high + on_assumed;
   run.notes.push_back(std::move(interval.note));
-  run.notes.push_back(variant.framework.note());
+  for (const std::vector<base::Note>& notes : {unsaid_note(variant), faster_precision_note(variant)})
+    run.notes.insert(run.notes.end(), notes.begin(), notes.end());
+  if (variant.framework.named_by != Framework::NamedBy::none) run.notes.push_back(variant.framework.note());
   if (const std::int64_t all = variant.model->parameters(), frozen = variant.model->frozen_parameters(); frozen > 0)
-    run.notes.push_back({NoteKind::detail, fmt::format("{} of {} parameters are trained, the others frozen", all - frozen, all)});
+    run.notes.push_back({NoteKind::detail, "frozen", fmt::format("{} of {} parameters are trained, the others frozen", all - frozen, all)});
   for (const std::string& type : devices)
-    if (profiles::is_file(type)) run.notes.push_back({NoteKind::detail, fmt::format("device profile {}", profiles::device_title(type))});
+    if (profiles::is_file(type))
+      run.notes.push_back({NoteKind::detail, "device-profile", fmt::format("device profile {}", profiles::device_title(type))});
   run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
@@ -102,20 +112,45 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
       return Refusal{Constraint::precision, fmt::format("the saved plan trains in {}: {}", pcg::to_text(plan.training.precision), *why)};
   const pcg::Framework saved_with = std::exchange(plan.training.framework, variant.training.framework);
   if (saved_with != plan.training.framework)
-    notes.push_back({NoteKind::problem, fmt::format("the plan was saved under the framework {}; it is timed under {}",
-                                                    pcg::name_of(saved_with), variant.framework.name())});
+    notes.push_back({NoteKind::problem, "other-framework",
+                     fmt::format("the plan was saved under the framework {}; it is timed under {}", pcg::name_of(saved_with),
+                                 variant.framework.name())});
   if (variant.training != plan.training)
-    notes.push_back({NoteKind::problem, fmt::format("the saved plan is run as it was saved: a global batch of {} in {}",
-                                                    plan.training.global_batch, pcg::to_text(plan.training.precision))});
+    notes.push_back({NoteKind::problem, "saved-training",
+                     fmt::format("the saved plan is run as it was saved: a global batch of {} in {}", plan.training.global_batch,
+                                 pcg::to_text(plan.training.precision))});
   return plan;
 }
 
+// Collectives of more flows are bounded in searches, not run: exact where all flows of a phase end together, as in an all-to-all. What a
+// search confirms is simulated whole.
+constexpr std::size_t kFlowsOfSearches = 2000;
+
+// A machine that is this many times as slow as the budget says, and that much time in any case, ends a search by the clock.
+constexpr double kSlowest = 10;
+constexpr base::Seconds kLeastTime(60);
+
+std::function<bool()> safety_net(const PlannerEntry& entry) {
+  if (!entry.planner->searches) return {};
+  const base::Seconds end = now() + std::max(kLeastTime, entry.options.duration("budget") * kSlowest);
+  return [end] { return now() > end; };
+}
+
 search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
-  const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile});
+  const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile}, kFlowsOfSearches);
   const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
-  search::SearchResult result = entry.planner->plan(
-      problem, entry.options,
-      {.seed = options.seed, .clock = now, .progress = options.progress, .interrupted = options.interrupted, .jobs = options.jobs});
+  const auto effort = [&oracle] {
+    oracle.spend(sim::kPoll);
+    return oracle.effort();
+  };
+  search::SearchResult result = entry.planner->plan(problem, entry.options,
+                                                    {.seed = options.seed,
+                                                     .clock = effort,
+                                                     .spend = [&oracle](base::Seconds cost) { oracle.spend(cost); },
+                                                     .overdue = safety_net(entry),
+                                                     .progress = options.progress,
+                                                     .interrupted = options.interrupted,
+                                                     .jobs = options.jobs});
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
   BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());
   return result;
@@ -153,8 +188,9 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
                                                  : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
   run.search_time = now() - start;
   if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
-    run.notes.push_back({NoteKind::problem, result.best ? "the search was interrupted: this is the best plan so far"
-                                                        : "the search was interrupted before any plan was found"});
+    run.notes.push_back({NoteKind::problem, "interrupted",
+                         result.best ? "the search was interrupted: this is the best plan so far"
+                                     : "the search was interrupted before any plan was found"});
   std::optional<pcg::Plan>& made = result.best ? result.best : result.closest;
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);
@@ -163,7 +199,7 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   made->name = entry.name;
   run.made = std::make_shared<const pcg::Plan>(std::move(*made));
   if (asked != nullptr)
-    for (const std::string& note : variant.notes) run.notes.push_back({NoteKind::assumption, note});
+    for (const std::string& note : variant.notes) run.notes.push_back({NoteKind::assumption, "model-filled-in", note});
   return planned;
 }
 
@@ -188,6 +224,17 @@ bool is_same_question(const Variant& a, const Variant& b) {
   return a.cluster->device_count() == b.cluster->device_count() && a.training == b.training && (a.model == b.model || *a.model == *b.model);
 }
 
+std::optional<std::string> why_no_plan(const PlanEntry& entry, const Variant& variant) {
+  const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
+  if (asked != nullptr && asked->planner->searches) return std::nullopt;
+  std::vector<base::Note> notes;
+  const search::SearchResult result = asked != nullptr
+                                          ? ask_planner(*asked, variant, {})
+                                          : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, notes));
+  if (result.termination.has_plan()) return std::nullopt;
+  return search::to_text(result.termination);
+}
+
 Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name) {
   BASE_CHECK(base.made, "{} has no plan", base.plan);
   Run run = start_of(base.plan, variant, variant_name);
@@ -202,7 +249,7 @@ Run unanswered(const PlanEntry& entry, const Variant& variant, const std::string
   run.status = status;
   run.gpus = variant.cluster->device_count();
   run.notes.push_back(
-      {NoteKind::problem,
+      {NoteKind::problem, "no-answer",
        status == Status::crashed
            ? fmt::format("there is no answer: its worker process crashed ({}), and so did a second one", ended)
            : fmt::format(
@@ -224,7 +271,7 @@ Run answer(const PlanEntry& entry, const Variant& variant, const std::string& va
     simulate(run, variant, spans);
   }
   if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
-  planned.notes.push_back({NoteKind::search, "the plan of the base is still the best that the search knows"});
+  planned.notes.push_back({NoteKind::search, "base-plan-best", "the plan of the base is still the best that the search knows"});
   return taken_over(*same_plan, std::move(planned));
 }
 

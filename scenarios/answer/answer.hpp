@@ -2,6 +2,7 @@
 // One answer: a plan entry on one variant. Private to this folder.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ enum class Spans { drop, keep };
 // a plan that is made equal to it is not simulated again, and a planner that searches does not answer with a worse one.
 [[nodiscard]] Run answer(const PlanEntry& entry, const Variant& variant, const std::string& variant_name, const Run* same_plan,
                          const RunOptions& options, Spans spans);
+
+// Returns why an entry that follows a rule or a file has no plan for the variant; nullopt: it has one, or it is searched for.
+[[nodiscard]] std::optional<std::string> why_no_plan(const PlanEntry& entry, const Variant& variant);
 
 // Returns the answer of the base's plan on a changed cluster. Requires: base.made, and is_same_question(..) of the two variants.
 [[nodiscard]] Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name);

@@ -34,8 +34,9 @@ std::optional<TrainingForecast> forecast_of(const Run& run, const Variant& varia
 // Machines are paid for as a whole.
 void add_idle_note(const Run& run, const CapacityQuestion::Point& point, const CandidateTerms& terms, std::vector<base::Note>& notes) {
   if (run.status == Status::ok && run.gpus < point.fleet.gpus)
-    notes.push_back({base::NoteKind::caution, fmt::format("{} uses {} of the {} GPUs of {} x {}; all of them are paid for", run.plan,
-                                                          run.gpus, point.fleet.gpus, terms.name, point.fleet.nodes)});
+    notes.push_back({base::NoteKind::caution, "idle-gpus",
+                     fmt::format("{} uses {} of the {} GPUs of {} x {}; all of them are paid for", run.plan, run.gpus, point.fleet.gpus,
+                                 terms.name, point.fleet.nodes)});
 }
 
 }  // namespace

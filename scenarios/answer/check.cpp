@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/numbers.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/evaluator/equivalence.hpp"
@@ -11,6 +12,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
 #include "profiles/network_profile.hpp"
+#include "scenarios/answer/answer.hpp"
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
@@ -22,6 +24,8 @@ namespace {
 
 constexpr int kSizes = 3;  // random sizes at which a plan and its model are evaluated
 
+std::string counted(std::size_t number, const char* noun) { return base::counted(static_cast<std::int64_t>(number), noun); }
+
 CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& directory, std::uint64_t seed) {
   const pcg::Plan plan = pcg::read_plan(document);
   const pcg::Graph model = pcg::models::load_model(plan.model, "plan.model", directory, 1);
@@ -31,8 +35,15 @@ CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& 
 
 CheckResult check_scenario(const base::Yaml& document, const std::filesystem::path& directory) {
   const Scenario s = load_scenario(document, directory);
-  const std::string capacity = s.capacity ? fmt::format(", {} machines to buy or rent", s.capacity->points.size()) : "";
-  return {true, fmt::format("scenario {}: {} plans, {} what-ifs{}", s.name, s.plans.size(), s.variants.size() - 1, capacity)};
+  std::string text = fmt::format("scenario {}: {}, {}", s.name, counted(s.plans.size(), "plan"), counted(s.variants.size() - 1, "what-if"));
+  if (s.capacity) text += fmt::format(", {} to buy or rent", counted(s.capacity->points.size(), "machine"));
+  bool sound = true;
+  for (const PlanEntry& e : s.plans)
+    if (const auto why = why_no_plan(e, s.seen_by(e, s.base()))) {
+      text += fmt::format("\n  {}: {}", e.name, *why);
+      sound = false;
+    }
+  return {sound, text};
 }
 
 CheckResult check_cluster(const base::Yaml& document, const std::filesystem::path& directory) {
@@ -43,7 +54,7 @@ CheckResult check_cluster(const base::Yaml& document, const std::filesystem::pat
   in.finish();
   sink.throw_if_any();
   const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster", directory), "cluster");
-  return {true, fmt::format("cluster {}: {} nodes, {} GPUs", c.name(), c.nodes(), c.device_count())};
+  return {true, fmt::format("cluster {}: {}, {}", c.name(), base::counted(c.nodes(), "node"), base::counted(c.device_count(), "GPU"))};
 }
 
 CheckResult check_model(const base::Yaml& document, const std::filesystem::path& file) {
@@ -68,7 +79,7 @@ CheckResult check_rules(const std::filesystem::path& file, int processes) {
   rules::RuleFile rules = rules::read_rules(file);
   const std::string reason = rules::why_not_as_written(rules, rules::axioms());
   const std::size_t count = rules::load_rules(std::move(rules), processes).size();
-  return {true, fmt::format("{} rules, all proved{}", count, reason.empty() ? "" : "; of the file: " + reason)};
+  return {true, fmt::format("{}, all proved{}", counted(count, "rule"), reason.empty() ? "" : "; of the file: " + reason)};
 }
 
 }  // namespace

@@ -128,22 +128,25 @@ std::string tight_text(const sim::MemoryUse& m) {
                      search::memory_text(m.capacity - m.peak), search::memory_text(m.capacity), 100 * sim::kMemoryMargin);
 }
 
-// Which limit ended the search, and, where it was time, what makes it end alike on every machine; nullopt: none did.
-std::optional<std::string> cut_off_text(const Planning& p) {
-  constexpr const char* kUnseen = "there may be better plans that it has not seen";
-  if (p.termination.limit() == search::Limit::candidates) return fmt::format("the search ended at its limit of candidates: {}", kUnseen);
+// Which limit ended the search; nullopt: none did.
+std::optional<base::Note> limit_note(const Planning& p) {
+  constexpr const char* kUnseen = "there may be better plans that it has not evaluated";
+  if (p.termination.limit() == search::Limit::candidates)
+    return base::Note{NoteKind::search, "search-limit", fmt::format("the search ended at its limit of candidates: {}", kUnseen)};
+  if (p.termination.limit() == search::Limit::effort)
+    return base::Note{NoteKind::search, "search-limit",
+                      fmt::format("the search ended when its budget was spent, on every machine at the same place: {}", kUnseen)};
   if (p.termination.limit() != search::Limit::time) return std::nullopt;
-  return fmt::format(
-      "the search was cut off before its end: {}, and another run may find another plan; with candidates: {} it ends alike everywhere",
-      kUnseen, std::max<std::uint64_t>(1, p.counted));
+  return base::Note{NoteKind::caution, "search-cut-off",
+                    fmt::format("the search was cut off by the wall clock: {}, and another run may find another plan", kUnseen)};
 }
 
 void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::Note>& notes) {
-  if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, search::to_text(p.termination)});
-  if (const std::optional<std::string> cut_off = cut_off_text(p)) notes.push_back({NoteKind::caution, *cut_off});
-  for (const std::string& note : p.notes) notes.push_back({NoteKind::search, note});
+  if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, "no-plan", search::to_text(p.termination)});
+  if (auto limit = limit_note(p)) notes.push_back(*std::move(limit));
+  for (const std::string& note : p.notes) notes.push_back({NoteKind::search, "search", note});
   for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
-    notes.push_back({NoteKind::search, fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});
+    notes.push_back({NoteKind::search, "lost-candidate", fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});
 }
 
 }  // namespace
@@ -153,14 +156,16 @@ std::optional<base::Note> high_mfu_note(double mfu, double causal) {
   const char* why = causal <= 1
                         ? "it counts whole attention squares by convention, and masks leave part of them out"
                         : "some kernels do less work than the convention counts, or the device's profile has a peak that is too low";
-  return base::Note{NoteKind::caution, fmt::format("MFU is above 100 %: {}", why)};
+  return base::Note{NoteKind::caution, "mfu-above-one", fmt::format("MFU is above 100 %: {}", why)};
 }
 
 std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost) {
   std::vector<base::Note> notes;
-  if (run.base_gpus) notes.push_back({NoteKind::search, base_plan_text(*run.base_gpus, run.gpus)});
-  if (run.simulation && !run.simulation->memory.fits()) notes.push_back({NoteKind::problem, shortage_text(run.simulation->memory)});
-  if (run.simulation && run.simulation->memory.is_tight()) notes.push_back({NoteKind::caution, tight_text(run.simulation->memory)});
+  if (run.base_gpus) notes.push_back({NoteKind::search, "plan-made-anew", base_plan_text(*run.base_gpus, run.gpus)});
+  if (run.simulation && !run.simulation->memory.fits())
+    notes.push_back({NoteKind::problem, "no-memory", shortage_text(run.simulation->memory)});
+  if (run.simulation && run.simulation->memory.is_tight())
+    notes.push_back({NoteKind::caution, "tight", tight_text(run.simulation->memory)});
   if (run.planning) add_planning(*run.planning, most_lost, notes);
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   std::ranges::stable_sort(notes, {}, &base::Note::kind);

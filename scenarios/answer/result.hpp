@@ -1,5 +1,5 @@
 #pragma once
-// The answer: what reports write. Format 1 of the JSON result (docs/formats.md) is made from this value.
+// The answer: what reports write. Format 1 of the JSON result (docs/formats/results.md) is made from this value.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -17,6 +17,7 @@
 #include "pcg/plan/plan.hpp"
 #include "scenarios/capacity/result.hpp"
 #include "scenarios/question/scenario.hpp"
+#include "scenarios/question/subject.hpp"
 #include "search/problem/search_result.hpp"
 #include "sim/simulation.hpp"
 
@@ -112,6 +113,12 @@ struct Sensitivity {
   base::Seconds time;  // of the base
 };
 
+// The program that gave an answer.
+struct Program {
+  std::string version;  // "0.2.0"
+  std::string commit;   // "1a2b3c4d"; empty: it was built without a checkout
+};
+
 struct ScenarioResult {
   std::string scenario;
   std::vector<Run> runs;
@@ -119,6 +126,12 @@ struct ScenarioResult {
   std::optional<CapacityResult> capacity;  // where the scenario asks
   std::vector<Run> capacity_runs;          // that it is based on: CapacityCase::run counts them
   std::size_t unanswered = 0;              // what-ifs, probes and machines that an interruption has kept from being begun
+
+  // What was asked, of what, and of whom.
+  base::Yaml question;  // a scenario that can be run again (scenarios/question/subject.hpp)
+  Subject subject;
+  Program program;
+  std::uint64_t seed = 1;
 
   // Returns the quickest run of the base that fits; null: none does.
   [[nodiscard]] const Run* best_of_base() const;

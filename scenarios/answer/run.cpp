@@ -23,8 +23,9 @@ struct Asked {
   const RunOptions& options;
 
   [[nodiscard]] const PlanEntry& entry(std::size_t plan) const { return scenario.plans[plan]; }
+  [[nodiscard]] PlanEntry entry(std::size_t plan, std::size_t variant) const { return scenario.entry(plan, scenario.variants[variant]); }
   [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t variant) const {
-    return scenario.seen_by(plan, scenario.variants.load(variant));
+    return scenario.seen_by(entry(plan, variant), scenario.variants.load(variant));
   }
 };
 
@@ -114,12 +115,13 @@ std::vector<BaseRun> base_runs(const Asked& asked, WorkList& work) {
 Answers what_if_answers(const Asked& asked, const Run& base, std::size_t v, std::size_t p, const RunOptions& each) {
   const WhatIf& named = asked.scenario.variants[v];
   const Variant variant = asked.seen_by(p, v);
-  const bool same = base.made && is_same_question(asked.seen_by(p, 0), variant);
+  const bool changed = asked.scenario.changes(named, p);
+  const bool same = base.made && !changed && is_same_question(asked.seen_by(p, 0), variant);
   Answers answers;
   if (same) answers.push_back(answer_with_same_plan(base, variant, named.name));
   if (same && !named.replan) return answers;
-  Run again = answer(asked.entry(p), variant, named.name, same ? &answers[0] : nullptr, each, Spans::drop);
-  if (!same && base.made) again.base_gpus = base.gpus;
+  Run again = answer(asked.entry(p, v), variant, named.name, same ? &answers[0] : nullptr, each, Spans::drop);
+  if (!same && !changed && base.made) again.base_gpus = base.gpus;
   answers.push_back(std::move(again));
   return answers;
 }
@@ -128,10 +130,10 @@ Answers what_if_answers(const Asked& asked, const Run& base, std::size_t v, std:
 Task what_if_task(const Asked& asked, const BaseRun& base, std::size_t v, std::size_t p) {
   const WhatIf& named = asked.scenario.variants[v];
   Task task;
-  task.question = question(asked.options, named.replan ? "same plan, then re-planned" : "same plan", asked.entry(p),
+  task.question = question(asked.options, named.replan ? "same plan, then re-planned" : "same plan", asked.entry(p, v),
                            asked.scenario.variants.document(v), base.digest);
   task.unanswered = [&asked, &named, v, p](Status s, const std::string& ended) {
-    return unanswered(asked.entry(p), asked.seen_by(p, v), named.name, s, ended);
+    return unanswered(asked.entry(p, v), asked.seen_by(p, v), named.name, s, ended);
   };
   task.known = base.run.made.value();
   task.answer = [&asked, &base, v, p](const RunOptions& each) { return what_if_answers(asked, base.run, v, p, each); };
@@ -155,7 +157,7 @@ void add_what_if(const Asked& asked, const WhatIfAnswer& a, ScenarioResult& resu
 
 // nullopt: a probe that is not there, which has no answer.
 Task same_plan_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& a, const std::optional<Variant>& v) {
-  const Variant seen = asked.scenario.seen_by(a.plan, v ? *v : a.probe.improved);
+  const Variant seen = asked.scenario.seen_by(asked.entry(a.plan), v ? *v : a.probe.improved);
   Task task = task_of(asked.options, "probe", asked.entry(a.plan), seen, a.probe.parameter.path, base.digest);
   task.known = base.run.made.value();
   task.answer = [&base, seen, is_asked = v.has_value()](const RunOptions&) {
@@ -166,7 +168,7 @@ Task same_plan_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& 
 }
 
 Task replanned_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& a) {
-  const Variant seen = asked.scenario.seen_by(a.plan, a.probe.improved);
+  const Variant seen = asked.scenario.seen_by(asked.entry(a.plan), a.probe.improved);
   Task task = task_of(asked.options, "re-planned", asked.entry(a.plan), seen, a.probe.parameter.path, base.digest);
   task.known = base.run.made.value();
   task.answer = [&asked, &base, seen, p = a.plan](const RunOptions& each) {
@@ -242,7 +244,8 @@ ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options)
 
   std::vector<WhatIfAnswer> what_ifs;
   for (std::size_t v = 1; v < scenario.variants.size(); ++v)
-    for (std::size_t p = 0; p < plans; ++p) what_ifs.push_back({v, p, {}});
+    for (std::size_t p = 0; p < plans; ++p)
+      if (scenario.asks(scenario.variants[v], p)) what_ifs.push_back({v, p, {}});
   std::vector<ProbeAnswer> probed;
   for (std::size_t p = 0; p < plans; ++p)
     for (const Probe& probe : scenario.probes) probed.push_back({probe, p, {}, {}, {}});
@@ -261,6 +264,10 @@ ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options)
 
   ScenarioResult result;
   result.scenario = scenario.name;
+  result.question = scenario.question;
+  result.subject = scenario.subject;
+  result.program = options.program;
+  result.seed = options.seed;
   for (const BaseRun& b : bases) result.runs.push_back(b.run);
   for (const WhatIfAnswer& a : what_ifs) add_what_if(asked, a, result);
   add_sensitivities(bases, probed, result);

@@ -24,6 +24,7 @@ using Workers = std::function<std::vector<base::WorkerAnswer>(std::size_t count,
 struct RunOptions {
   int jobs = 1;  // worker processes over the tasks of the answer; where these are fewer, over the planners of one
   std::uint64_t seed = 1;
+  Program program;                                 // which answers
   bool trace = false;                              // keep the spans of every base run
   std::function<void(std::string_view)> progress;  // may be empty
   std::function<bool()> interrupted;               // searches end at once, with their best plans so far; empty: never

@@ -39,7 +39,7 @@ std::vector<Run> answer_of(const Task& task, const base::WorkerAnswer& a) {
   std::vector<Run> runs = decode(a.answer, task.known);
   if (!a.ended.empty())
     for (Run& r : runs)
-      r.notes.push_back({base::NoteKind::problem,
+      r.notes.push_back({base::NoteKind::problem, "second-worker",
                          fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
   return runs;
 }

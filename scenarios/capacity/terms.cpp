@@ -25,7 +25,7 @@ Work read_work(MapReader& section) {
   MapReader in(*train, section.path_of("train"), section.sink());
   int said = 0;
   for (std::size_t unit = 0; unit < kWorkUnits.size(); ++unit) {
-    const auto amount = in.integer(kWorkUnits[unit], 1, kMostWork);
+    const auto amount = in.amount(kWorkUnits[unit], 1, kMostWork);
     if (!in.has(kWorkUnits[unit])) continue;
     if (++said > 1) in.complain(kWorkUnits[unit], "another amount of work is given as well", "keep one of them");
     work = {static_cast<Work::Unit>(unit), static_cast<double>(amount.value_or(1))};

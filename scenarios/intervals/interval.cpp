@@ -44,11 +44,11 @@ base::Note note_for(const IntervalModel& model, const Workload& w) {
     all_points += g.points;
   }
   if (points == 0)
-    return {base::NoteKind::caution,
+    return {base::NoteKind::caution, "interval-other-kinds",
             fmt::format("the interval is based on {} measured iterations of other kinds, the more alike the more they "
                         "count, because none is of this kind ({})",
                         all_points, text_of(w.kind))};
-  return {base::NoteKind::detail,
+  return {base::NoteKind::detail, "interval",
           fmt::format("the interval is based on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
                       text_of(w.kind), 100 * own / all, all_points - points)};
 }
@@ -108,7 +108,7 @@ Interval interval_for(const IntervalModel& model, const Workload& w, base::Secon
   if (model.groups.empty())
     return {forecast * (1 - kUncalibrated),
             forecast * (1 + kUncalibrated),
-            {base::NoteKind::assumption, "the interval of +-30 % is an assumption, because no residuals are known"}};
+            {base::NoteKind::assumption, "interval-assumed", "the interval of +-30 % is an assumption, because no residuals are known"}};
   const Spread found = spread_for(model, w);
   return {forecast * std::exp(found.low), forecast * std::exp(found.high), note_for(model, w)};
 }

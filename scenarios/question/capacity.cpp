@@ -1,6 +1,7 @@
 #include "scenarios/question/capacity.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -8,6 +9,7 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "scenarios/capacity/terms.hpp"
+#include "scenarios/question/subject.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {
@@ -37,13 +39,64 @@ void adopt_training(Yaml& training, const Yaml& changes) {
   }
 }
 
+bool is_words(const Yaml& y) {
+  return y.is_scalar() || (y.is_sequence() && !y.items.empty() && std::ranges::all_of(y.items, &Yaml::is_scalar));
+}
+
+// A candidate with several precisions is several candidates, each named after its own.
+std::vector<Yaml> by_precision(const Yaml& item, const std::string& name) {
+  const Yaml* asked = item.is_map() ? item.find("precision") : nullptr;
+  if (asked == nullptr) return {item};
+  std::vector<Yaml> all;
+  for (const Yaml& precision : asked->is_sequence() ? asked->items : std::vector<Yaml>{*asked}) {
+    Yaml& one = all.emplace_back(item);
+    one.erase("precision");
+    if (asked->is_sequence()) one.set("name", Yaml::make_scalar(fmt::format("{}, {}", name, precision.scalar), precision.mark));
+    Yaml training = item.find("training") != nullptr ? *item.find("training") : Yaml::make_map(precision.mark);
+    training.set("precision", precision, precision.mark);
+    one.set("training", std::move(training), precision.mark);
+  }
+  return all;
+}
+
+// Which machine to take may turn round with the precision.
+void add_precision_note(CapacityQuestion& question) {
+  std::set<std::pair<std::string, pcg::Precision>> asked;
+  for (const Variant& v : question.machines) asked.emplace(v.cluster->devices().front().type, v.training.precision);
+  std::set<std::string> faster;
+  for (const Variant& v : question.machines) {
+    const std::string& type = v.cluster->devices().front().type;
+    for (const auto& [precision, factor] : faster_precisions(v))
+      if (!asked.contains({type, precision})) faster.insert(fmt::format("{} in {}", type, pcg::to_text(precision)));
+  }
+  if (!faster.empty())
+    question.notes.push_back(
+        {base::NoteKind::caution, "faster-precision",
+         fmt::format("some machines multiply faster in a precision that is not asked about: {}; write e.g. precision: [bf16, "
+                     "fp8] in a candidate",
+                     fmt::join(faster, ", "))});
+}
+
 class Reader {
  public:
   Reader(const CapacityContext& scenario, VariantLoader& loader, CapacityQuestion& question, Diagnostics& sink)
       : scenario_(scenario), loader_(loader), question_(question), sink_(sink) {}
 
   void read(const Yaml& item, const std::string& path) {
+    const Yaml* cluster = item.is_map() ? item.find("cluster") : nullptr;
+    const Yaml* name = item.is_map() ? item.find("name") : nullptr;
+    if (const Yaml* asked = item.is_map() ? item.find("precision") : nullptr; asked != nullptr && !is_words(*asked)) {
+      sink_.add(asked->mark, path + ".precision", "expected a precision, or a list of them", "write e.g. bf16, or [bf16, fp8]");
+      return;
+    }
+    for (const Yaml& one : by_precision(item, name != nullptr ? name->scalar : cluster != nullptr ? name_of(*cluster) : "candidate"))
+      read_one(one, path);
+  }
+
+ private:
+  void read_one(const Yaml& item, const std::string& path) {
     MapReader in(item, path, sink_);
+    (void)in.optional("precision");
     CandidateTerms terms = read_candidate_terms(in);
     const std::vector<int> nodes = read_nodes(in);
     const auto name = in.text("name");
@@ -63,7 +116,6 @@ class Reader {
     for (const int n : nodes) add_point(with_nodes(*document, n, *in.node().find("nodes")), path);
   }
 
- private:
   // The preset's name, the cluster's own, or the file's.
   static std::string name_of(const Yaml& cluster) {
     for (const char* key : {"preset", "name"})
@@ -143,7 +195,7 @@ void add_batch_note(CapacityQuestion& question) {
   std::set<std::int64_t> batches;
   for (const Variant& v : question.machines) batches.insert(v.training.global_batch);
   if (batches.size() > 1)
-    question.notes.push_back({base::NoteKind::caution,
+    question.notes.push_back({base::NoteKind::caution, "batch-differs",
                               fmt::format("the global batch differs, from {} to {} samples: as much is trained everywhere, but not as much "
                                           "need be learned",
                                           *batches.begin(), *batches.rbegin())});
@@ -163,7 +215,8 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
   question.plans = own != nullptr ? read_plan_entries(*own, in.path_of("plans"), scenario.directory, sink) : scenario.plans;
   if (own == nullptr && scenario.plans.empty()) {
     question.plans = read_plan_entries(base::parse_yaml(kDefaultPlans, "<default plans>"), in.path_of("plans"), {}, sink);
-    question.notes.push_back({base::NoteKind::assumption, "no plans are named: each machine trains by the best plan of megatron: search"});
+    question.notes.push_back(
+        {base::NoteKind::assumption, "default-plans", "no plans are named: each machine trains by the best plan of megatron: search"});
   }
   const Yaml* candidates = in.required("candidates");
   in.finish();
@@ -175,6 +228,7 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
     reader.read(candidates->items[i], fmt::format("{}[{}]", in.path_of("candidates"), i));
   if (!question.machines.empty()) check_work(section, question, question.machines.front(), sink);
   add_batch_note(question);
+  add_precision_note(question);
   return question;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/yaml/parse.hpp"
+#include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/plan/plan_text.hpp"
@@ -92,6 +93,14 @@ std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, co
              ways_to_write(plain));
     return std::nullopt;
   }
+  if (value.is_scalar())
+    for (const search::Option& o : plain.options)
+      if (const auto* c = std::get_if<search::Choice>(&o.type);
+          c != nullptr && std::ranges::find(c->words, value.scalar) != c->words.end()) {
+        sink.add(value.mark, path, fmt::format("expected a map of options, found \"{}\"", value.scalar),
+                 fmt::format("write {}: {{{}: {}}}", plain.kind, o.key, value.scalar));
+        return std::nullopt;
+      }
   const Yaml none = Yaml::make_map(value.mark);
   const Yaml& options = value.is_null() ? none : value;
   const auto form = std::ranges::find_if(forms, [&](const std::string& f) { return options.is_map() && options.find(f) != nullptr; });
@@ -132,7 +141,7 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
   }
   auto read = read_kind(*kind, path, directory, sink);
   if (!read) return std::nullopt;
-  return PlanEntry{name.value_or(kind->key), base::flow_text(item), std::move(*read), std::move(framework)};
+  return PlanEntry{name.value_or(kind->key), item, base::flow_text(item), std::move(*read), std::move(framework)};
 }
 
 std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
@@ -143,7 +152,7 @@ std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, c
   }
   auto kind = read_word(item, path, sink);
   if (!kind) return std::nullopt;
-  return PlanEntry{item.scalar, item.scalar, std::move(*kind), {}};
+  return PlanEntry{item.scalar, item, item.scalar, std::move(*kind), {}};
 }
 
 // A repeated kind becomes "megatron#2"; a name that the user wrote twice is a mistake only if it hides a result, so it is numbered too.
@@ -155,7 +164,53 @@ void make_unique(std::vector<PlanEntry>& entries) {
   }
 }
 
+// The entry as a map whose kind has a map of options: {megatron: search} is {megatron: {search: true}}. Null: a saved plan, which has none.
+Yaml* spell_out_options(Yaml& item) {
+  if (item.is_scalar()) {
+    Yaml map = Yaml::make_map(item.mark);
+    map.set(item.scalar, Yaml::make_map(item.mark), item.mark);
+    item = std::move(map);
+  }
+  for (Yaml::Entry& e : item.entries) {
+    if (e.key == "name" || e.key == "framework") continue;
+    if (e.key == "file") return nullptr;
+    if (e.value.is_map()) return &e.value;
+    Yaml options = Yaml::make_map(e.value.mark);
+    if (e.value.is_scalar()) options.set(e.value.scalar, Yaml::make_scalar("true", e.value.mark), e.value.mark);
+    e.value = std::move(options);
+    return &e.value;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::optional<PlanChange> plan_change(const std::vector<PlanEntry>& plans, std::string_view target) {
+  if (!target.starts_with(kPlansPath)) return std::nullopt;
+  const std::string_view rest = target.substr(kPlansPath.size());
+  std::optional<PlanChange> found;
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    const std::string& name = plans[p].name;
+    const bool names = rest.size() > name.size() + 1 && rest.starts_with(name) && rest[name.size()] == '.';
+    if (names && (!found || name.size() > plans[found->plan].name.size())) found = PlanChange{p, std::string(rest.substr(name.size() + 1))};
+  }
+  return found;
+}
+
+PlanEntry changed_entry(const PlanEntry& entry, std::string_view key, const Yaml& value, const std::string& place,
+                        const std::filesystem::path& directory, Diagnostics& sink) {
+  const std::size_t before = sink.size();
+  Yaml item = entry.section;
+  Yaml* options = spell_out_options(item);
+  if (key == "framework" || key.starts_with("framework.")) base::patch_yaml(item, key, value, sink, place, base::UnknownKey::add);
+  else if (options != nullptr) base::patch_yaml(*options, key, value, sink, place, base::UnknownKey::add);
+  else sink.add(value.mark, place, "a saved plan has no options to change", "ask a planner for the plan");
+  if (sink.size() > before) return entry;
+  std::optional<PlanEntry> changed = read_entry(item, place, directory, sink);
+  if (!changed) return entry;
+  changed->name = entry.name;
+  return *std::move(changed);
+}
 
 std::vector<PlanEntry> read_plan_entries(const Yaml& list, const std::string& path, const std::filesystem::path& directory,
                                          Diagnostics& sink) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct FileEntry {
 };
 
 struct PlanEntry {
-  std::string name;  // unique: the entry's `name:`, else its kind, "#2" for repeats
-  std::string text;  // the entry in one line: what it asks for
+  std::string name;    // unique: the entry's `name:`, else its kind, "#2" for repeats
+  base::Yaml section;  // as it is written
+  std::string text;    // the same in one line: what it asks for
   std::variant<PlannerEntry, FileEntry> kind;
   std::optional<Framework> framework;  // its own, in place of the scenario's
 };
@@ -37,5 +39,17 @@ struct PlanEntry {
 // named from `directory`. Problems go to `sink`.
 [[nodiscard]] std::vector<PlanEntry> read_plan_entries(const base::Yaml& list, const std::string& path,
                                                        const std::filesystem::path& directory, base::Diagnostics& sink);
+
+// A key of a what-if that changes an option of a plan: "plans.NAME.tensor", or "plans.NAME.framework".
+inline constexpr std::string_view kPlansPath = "plans.";
+struct PlanChange {
+  std::size_t plan = 0;
+  std::string key;  // "tensor"
+};
+// Returns the change that a key asks for; nullopt: it does not begin with kPlansPath, or no plan has the name that follows.
+[[nodiscard]] std::optional<PlanChange> plan_change(const std::vector<PlanEntry>& plans, std::string_view target);
+// Returns the entry with one option changed; as it was where that is not possible, which goes to `sink` with `place`.
+[[nodiscard]] PlanEntry changed_entry(const PlanEntry& entry, std::string_view key, const base::Yaml& value, const std::string& place,
+                                      const std::filesystem::path& directory, base::Diagnostics& sink);
 
 }  // namespace scenarios

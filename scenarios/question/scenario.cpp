@@ -1,5 +1,7 @@
 #include "scenarios/question/scenario.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/yaml/reader.hpp"
@@ -79,9 +81,51 @@ std::vector<PlanEntry> read_plans(MapReader& in, const std::filesystem::path& di
   return {};
 }
 
+PlanEntry with_changes(const Scenario& s, std::size_t plan, const WhatIf& w, Diagnostics& sink) {
+  PlanEntry entry = s.plans[plan];
+  for (const auto& [target, value] : w.set)
+    if (const auto change = plan_change(s.plans, target); change && change->plan == plan)
+      entry = changed_entry(entry, change->key, value, place_of(w, target), s.directory, sink);
+  return entry;
+}
+
+void check_plan_changes(const Scenario& s, const std::vector<WhatIf>& what_ifs, Diagnostics& sink) {
+  std::vector<std::string> names;
+  for (const PlanEntry& e : s.plans) names.push_back(e.name);
+  for (const WhatIf& w : what_ifs) {
+    for (const auto& [target, value] : w.set)
+      if (target.starts_with(kPlansPath) && !plan_change(s.plans, target)) {
+        const std::string name = target.substr(kPlansPath.size(), target.find('.', kPlansPath.size()) - kPlansPath.size());
+        sink.add(
+            value.mark, place_of(w, target), fmt::format("no option of a plan is called \"{}\"", target),
+            std::ranges::find(names, name) == names.end() ? base::suggest(name, names) : fmt::format("write e.g. plans.{}.tensor", name));
+      }
+    for (std::size_t p = 0; p < s.plans.size(); ++p) (void)with_changes(s, p, w, sink);
+  }
+}
+
 }  // namespace
 
-Variant Scenario::seen_by(std::size_t plan, const Variant& v) const { return plans[plan].framework ? under(v, *plans[plan].framework) : v; }
+Variant Scenario::seen_by(const PlanEntry& entry, const Variant& v) const { return entry.framework ? under(v, *entry.framework) : v; }
+
+bool Scenario::changes(const WhatIf& w, std::size_t plan) const {
+  return std::ranges::any_of(w.set, [&](const auto& set) {
+    const auto change = plan_change(plans, set.first);
+    return change && change->plan == plan;
+  });
+}
+
+bool Scenario::asks(const WhatIf& w, std::size_t plan) const {
+  const bool plans_alone = !w.set.empty() && std::ranges::all_of(w.set, [](const auto& set) { return set.first.starts_with(kPlansPath); });
+  return !plans_alone || changes(w, plan);
+}
+
+PlanEntry Scenario::entry(std::size_t plan, const WhatIf& w) const {
+  base::Diagnostics sink;
+  PlanEntry entry = with_changes(*this, plan, w, sink);
+  sink.throw_if_any();  // none: they were found when the scenario was loaded
+  return entry;
+}
 
 Scenario load_scenario(const Yaml& document, const std::filesystem::path& directory) {
   Diagnostics sink;
@@ -92,6 +136,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   sink.throw_if_any();  // another version may mean other keys
   s.name = in.text("name").value_or("scenario");
   const Patchable sections = read_sections(in, directory, sink);
+  s.directory = directory;
   s.plans = read_plans(in, directory, sink);
   std::vector<WhatIf> what_ifs;
   if (const Yaml* list = in.optional("what_if")) what_ifs = read_what_ifs(*list, sink);
@@ -99,6 +144,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   const Yaml* capacity = in.optional("capacity");
   in.finish();
   const auto loader = std::make_shared<VariantLoader>(directory);
+  check_plan_changes(s, what_ifs, sink);
   const std::size_t before = sink.size();
   s.variants = VariantList(sections, what_ifs, loader, sink);
   if (capacity != nullptr) {
@@ -110,6 +156,8 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   sink.throw_if_any();
   if (sensitivity) s.probes = load_probes(sections);
   sink.throw_if_any();
+  s.question = normalised(document, s.base(), directory);
+  s.subject = subject_of(s.base(), in.has("cluster"));
   return s;
 }
 

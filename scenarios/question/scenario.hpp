@@ -11,6 +11,7 @@
 #include "base/yaml/tree.hpp"
 #include "scenarios/question/capacity.hpp"
 #include "scenarios/question/plan_entries.hpp"
+#include "scenarios/question/subject.hpp"
 #include "scenarios/question/variant.hpp"
 #include "scenarios/question/what_if.hpp"
 
@@ -29,10 +30,19 @@ struct Scenario {
   VariantList variants;          // without plans the base may be the first machine of capacity
   std::vector<Probe> probes;     // where sensitivities are asked for
   std::optional<CapacityQuestion> capacity;
+  base::Yaml question;  // the whole of it, normalised (subject.hpp)
+  Subject subject;
+  std::filesystem::path directory;  // files that the scenario names start there
 
   [[nodiscard]] const Variant& base() const { return variants.base(); }
-  // Returns the variant as the plan entry sees it, under its own framework where it names one.
-  [[nodiscard]] Variant seen_by(std::size_t plan, const Variant& variant) const;
+  // Returns the variant as a plan entry sees it, under its own framework where it names one.
+  [[nodiscard]] Variant seen_by(const PlanEntry& entry, const Variant& variant) const;
+  // Whether a what-if changes options of the plan.
+  [[nodiscard]] bool changes(const WhatIf& what_if, std::size_t plan) const;
+  // Whether a what-if asks about the plan: one that changes plans alone asks about these.
+  [[nodiscard]] bool asks(const WhatIf& what_if, std::size_t plan) const;
+  // Returns the entry with the options that a what-if gives it.
+  [[nodiscard]] PlanEntry entry(std::size_t plan, const WhatIf& what_if) const;
 };
 
 // Returns the question that a file asks. Throws: base::InputError with every problem of every section, and of every what-if where the base

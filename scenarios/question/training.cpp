@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
 #include "pcg/plan/low_precision.hpp"
+#include "profiles/device_profile.hpp"
 
 namespace scenarios {
 namespace {
@@ -24,8 +26,22 @@ bool clips_gradients(base::MapReader& in) {
 
 }  // namespace
 
-Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory, int gpus,
-                       base::Diagnostics& sink) {
+pcg::Precision natural_precision(const topology::Cluster& cluster) {
+  std::set<std::string> types;
+  for (const topology::Device& d : cluster.devices()) types.insert(d.type);
+  const auto is_quicker = [](const std::string& type, pcg::Precision p) {  // than in fp32: on tensor cores
+    const auto& peak = profiles::device_profile(type).peak;
+    const auto at = peak.find(p), fp32 = peak.find(pcg::Precision::fp32);
+    return at != peak.end() && (fp32 == peak.end() || at->second > fp32->second * 1.5);
+  };
+  for (const pcg::Precision p : {pcg::Precision::bf16, pcg::Precision::fp16}) try {
+      if (std::ranges::all_of(types, [&](const std::string& t) { return is_quicker(t, p); })) return p;
+    } catch (const base::InputError&) { return p; }  // no such profile: reported where devices are checked
+  return pcg::Precision::fp32;
+}
+
+Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory,
+                       const topology::Cluster* cluster, base::Diagnostics& sink) {
   base::MapReader in(section, path, sink);
   Training training;
   pcg::TrainingConfig& t = training.config;
@@ -35,8 +51,9 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   else if (section.is_map() && !in.has("batch_per_gpu") && !in.has("global_batch"))
     sink.add(section.mark, path, "the batch is missing", "write batch_per_gpu: 4, or global_batch: 96");
   if (global) t.global_batch = *global;
-  if (per_gpu) t.global_batch = *per_gpu * std::max(1, gpus);
-  t.precision = static_cast<pcg::Precision>(in.choice("precision", pcg::names<pcg::Precision>()).value_or(0));
+  if (per_gpu) t.global_batch = *per_gpu * std::max(1, cluster != nullptr ? cluster->device_count() : 0);
+  if (const auto precision = in.choice("precision", pcg::names<pcg::Precision>())) t.precision = static_cast<pcg::Precision>(*precision);
+  else if (cluster != nullptr) t.precision = natural_precision(*cluster);
   t.fp8_recipe = static_cast<pcg::Fp8Scaling>(in.choice("fp8_recipe", pcg::names<pcg::Fp8Scaling>()).value_or(0));
   if (in.has("fp8_recipe") && t.precision != pcg::Precision::fp8)
     in.complain("fp8_recipe", fmt::format("of precision fp8, and the precision is {}", pcg::to_text(t.precision)),
@@ -134,12 +151,11 @@ const std::string& Framework::name() const { return pcg::name_of(profile.framewo
 
 base::Note Framework::note() const {
   std::string text = fmt::format("the framework is {}", name());
-  if (named_by == NamedBy::none) text += ", the practice that well-tuned frameworks share, because the scenario names none";
   if (named_by == NamedBy::entry) text += ", which the entry names for itself";
   if (!file.empty()) text += fmt::format(", as {} describes it", file);
   if (!changed.empty())
     text += fmt::format(", with {} own {}", named_by == NamedBy::entry ? "its" : "the scenario's", fmt::join(changed, ", "));
-  return {named_by == NamedBy::none ? base::NoteKind::assumption : base::NoteKind::detail, std::move(text)};
+  return {base::NoteKind::detail, "framework", std::move(text)};
 }
 
 Framework read_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {

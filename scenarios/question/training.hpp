@@ -10,6 +10,7 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
+#include "topology/cluster.hpp"
 
 namespace scenarios {
 
@@ -25,7 +26,8 @@ struct Framework {
   // Whether runs differ from what ships under this name.
   [[nodiscard]] bool differs() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] base::Note note() const;  // one line: which framework, by whom it is named, what differs from what ships
+  // Which framework, by whom it is named, what differs from what ships. Requires: it is named.
+  [[nodiscard]] base::Note note() const;
 };
 
 // Returns the framework that the scenario names. `path` is the key's place ("training.framework"), relative file names start from
@@ -38,11 +40,14 @@ struct Training {
   Framework framework;
 };
 
-// batch_per_gpu or global_batch is required; precision is fp32 and the optimizer adam unless said. The framework is generic when it
-// is not said, for every plan alike. `gpus` > 0 turns batch_per_gpu into a global batch.
+// batch_per_gpu or global_batch is required; the precision is natural_precision() of the cluster, the optimizer adam and the framework
+// generic unless said, for every plan alike. The GPUs of the cluster turn batch_per_gpu into a global batch; null: it has problems.
 // Problems go to `sink`.
-[[nodiscard]] Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory, int gpus,
-                                     base::Diagnostics& sink);
+[[nodiscard]] Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory,
+                                     const topology::Cluster* cluster, base::Diagnostics& sink);
+
+// Returns what GPUs like these are trained in: bf16 where every one of them multiplies in it, else fp16 likewise, else fp32.
+[[nodiscard]] pcg::Precision natural_precision(const topology::Cluster& cluster);
 
 // Changes what follows from the framework: its name, and whether gradients are kept in fp32 where the section does not say.
 void run_under(const Framework& framework, const base::Yaml& section, pcg::TrainingConfig& config);

@@ -158,8 +158,7 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
   std::vector<std::string> notes;
   if (const Yaml* y = document.find("cluster")) cluster = kept(clusters_, *y, sink, [&] { return topology::load_cluster(*y, "cluster"); });
   const std::size_t before_training = sink.size();
-  if (const Yaml* y = document.find("training"))
-    training = read_training(*y, "training", directory_, cluster ? cluster->device_count() : 0, sink);
+  if (const Yaml* y = document.find("training")) training = read_training(*y, "training", directory_, cluster.get(), sink);
   const bool sound = sink.size() == before_training;
   if (cluster) check_network(document, *cluster, sink);
   if (cluster && training && sound) check_devices(document, *cluster, training->config.precision, sink);

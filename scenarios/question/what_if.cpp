@@ -152,8 +152,8 @@ Yaml with_profiles(Yaml& document, const std::string& target, Yaml value, const 
 void patch(Yaml& document, const std::string& target, const Yaml& value, const std::filesystem::path& directory, const std::string& place,
            Diagnostics& sink) {
   if (!names_section(target)) {
-    sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster or training", target),
-             "write the path from the top, e.g. cluster.nodes");
+    sink.add(value.mark, place, fmt::format("\"{}\" is no part of model, cluster, training or plans", target),
+             "write the path from the top, e.g. cluster.nodes, or plans.NAME.tensor");
     return;
   }
   drop_other_batch(document, target);
@@ -175,13 +175,15 @@ Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
 Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
   Yaml document = base.document;
   std::vector<const std::pair<std::string, Yaml>*> keys;
-  const auto place = [&](const std::string& target) {
-    return fmt::format("{}.{}[{}]", what_if.place, what_if.sweep.empty() ? "set" : "sweep", target);
-  };
   for (const auto& set : what_if.set)
-    if (!replaced(base, document, set.first, set.second, place(set.first), sink)) keys.push_back(&set);
-  for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place(key->first), sink);
+    if (!set.first.starts_with(kPlansPath) && !replaced(base, document, set.first, set.second, place_of(what_if, set.first), sink))
+      keys.push_back(&set);
+  for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place_of(what_if, key->first), sink);
   return document;
+}
+
+std::string place_of(const WhatIf& w, const std::string& target) {
+  return fmt::format("{}.{}[{}]", w.place, w.sweep.empty() ? "set" : "sweep", target);
 }
 
 namespace {

@@ -28,9 +28,13 @@ struct Patchable {
   std::filesystem::path directory;  // the scenario's
 };
 
-// Returns the document with every `set` of a what-if applied, another machine or another model first: a `cluster` with a preset or a file,
-// `cluster.preset` or `cluster.file`, and a `model` that says where the model comes from replace what was there. Problems go to `sink`.
+// Returns the document with every `set` of a what-if applied but those of plans (plan_entries.hpp), another machine or another model first:
+// a `cluster` with a preset or a file, `cluster.preset` or `cluster.file`, and a `model` that says where the model comes from replace what
+// was there. Problems go to `sink`.
 [[nodiscard]] base::Yaml patched(const Patchable& base, const WhatIf& what_if, base::Diagnostics& sink);
+
+// Returns the place of a key in the file: "what_if[0].sweep[cluster.nodes]".
+[[nodiscard]] std::string place_of(const WhatIf& what_if, const std::string& target);
 
 // Returns the model's section with the files that it names made absolute, so that a plan that is made from it may be saved anywhere.
 [[nodiscard]] base::Yaml with_absolute_files(base::Yaml model, const std::filesystem::path& directory);

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "sim/effort.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace search {
@@ -12,9 +13,12 @@ Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle)
     : plan_(plan),
       oracle_(oracle),
       data_(sim::dataflow_of(plan)),
-      lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {}
+      lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {
+  oracle.spend(sim::kFollowData.of(plan));
+}
 
 void Estimator::lower(const sim::Variant& variant) {
+  oracle_.spend(sim::kEstimatePlan.of(plan_));
   const sim::Program& program = lowerer_.lower(variant);
   for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {
     std::vector<double>& rounds = movement_s_.emplace_back();

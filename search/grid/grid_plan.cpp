@@ -15,6 +15,7 @@
 #include "pcg/work/work.hpp"
 #include "search/grid/layout.hpp"
 #include "search/grid/stages.hpp"
+#include "sim/effort.hpp"
 
 namespace search {
 namespace {
@@ -218,6 +219,7 @@ std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology
 }  // namespace
 
 Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
+  problem_.oracle.spend(sim::kBuildPlan.of(problem_.model.nodes().size(), devices_));
   if (auto refused = without_hosts(config.memory.offload, problem_.cluster)) return *refused;
   const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
   if (!made) return made.refusal();

@@ -1,5 +1,6 @@
 #pragma once
-// The limits of a search: seconds, and candidates, which end it at the same place on every machine.
+// The limits of a search: effort, in seconds of one core as steps are counted, and candidates. Both end it at the same place on every
+// machine; the wall clock is a safety net far away (SearchContext::overdue).
 
 #include <algorithm>
 #include <cstdint>
@@ -31,9 +32,10 @@ class Budget {
     if (context_.clock) start_ = context_.clock();
   }
 
-  // Where there is no clock only by an interruption.
+  // Where there is no clock only by an interruption or the safety net.
   [[nodiscard]] bool time_is_up() const {
-    return (context_.interrupted && context_.interrupted()) || (context_.clock && context_.clock() - start_ > limits_.seconds);
+    return (context_.interrupted && context_.interrupted()) || is_overdue() ||
+           (context_.clock && context_.clock() - start_ > limits_.seconds);
   }
   // All of it, where there is no clock.
   [[nodiscard]] base::Seconds left() const {
@@ -45,7 +47,7 @@ class Budget {
   [[nodiscard]] std::uint64_t candidates_left() const { return limits_.candidates - std::min(limits_.candidates, counted_); }
   // Whether no other candidate may be evaluated; the limit that ended the search is kept.
   [[nodiscard]] bool is_spent() {
-    if (time_is_up()) end(Limit::time);
+    if (time_is_up()) end(by_now());
     else if (candidates_left() == 0) end(Limit::candidates);
     else return false;
     return true;
@@ -55,6 +57,10 @@ class Budget {
     if (is_spent()) return false;
     count(1);
     return true;
+  }
+  // A step of a solver of known cost (sim/effort.hpp).
+  void spend(base::Seconds effort) const {
+    if (context_.spend) context_.spend(effort);
   }
   void count(std::uint64_t candidates) { counted_ += candidates; }
 
@@ -71,22 +77,29 @@ class Budget {
     count(counted);
     if (ended_by && ended_by != Limit::options) end(*ended_by);
   }
-  void end(Limit by) { (by == Limit::time ? is_out_of_time_ : is_out_of_candidates_) = true; }
+  void end(Limit by) {
+    if (by == Limit::candidates) is_out_of_candidates_ = true;
+    else if (!out_of_ || by == Limit::time) out_of_ = by;
+  }
 
   [[nodiscard]] std::uint64_t counted() const { return counted_; }
-  // The limit that ended the search, or left something out of it, time before candidates, because the plan then depends on it; nullopt:
-  // none.
+  // The limit that ended the search, or left something out of it, time first, because the plan then depends on it; nullopt: none.
   [[nodiscard]] std::optional<Limit> ended_by() const {
-    if (is_out_of_time_ || time_is_up()) return Limit::time;
+    if (out_of_) return out_of_;
+    if (time_is_up()) return by_now();
     return is_out_of_candidates_ ? std::optional(Limit::candidates) : std::nullopt;
   }
 
  private:
+  [[nodiscard]] bool is_overdue() const { return context_.overdue && context_.overdue(); }
+  [[nodiscard]] Limit by_now() const { return is_overdue() || (context_.interrupted && context_.interrupted()) ? Limit::time : Limit::effort; }
+
   const SearchContext& context_;
   SearchLimits limits_;
   base::Seconds start_;
   std::uint64_t counted_ = 0;
-  bool is_out_of_time_ = false, is_out_of_candidates_ = false;
+  std::optional<Limit> out_of_;  // effort, or time
+  bool is_out_of_candidates_ = false;
 };
 
 }  // namespace search

@@ -89,7 +89,7 @@ SearchResult Confirmation::result(const Budget& budget) && {
 
 Termination Confirmation::termination(std::optional<Limit> ended_by) const {
   if (!simulated_.empty()) return Termination::feasible(ended_by.value_or(Limit::options));
-  if (ended_by || !shortage_) return Termination::nothing_found(ended_by.value_or(Limit::time));
+  if (ended_by || !shortage_) return Termination::nothing_found(ended_by.value_or(Limit::effort));
   return Termination::infeasible(ClosestMiss{too_large_[closest_].summary, *shortage_});
 }
 

@@ -46,7 +46,7 @@ struct GivenRules {
 
 namespace search {
 
-// The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats.md show them.
+// The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats/plans.md show them.
 
 // A default outside the range means "not given"; the option's `otherwise` then says what happens.
 struct WholeNumber {
@@ -164,7 +164,7 @@ struct OptionProblem {
 
 // Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
 [[nodiscard]] std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own,
-                                              std::string time_for = "the time that the search may take");
+                                              std::string effort_of = "effort in seconds of one core, counted by steps");
 // Requires: the values are of options with limits.
 [[nodiscard]] SearchLimits limits_of(const OptionValues& values);
 

@@ -23,10 +23,12 @@ struct Problem {
   const sim::Oracle& oracle;
 };
 
-// Clock and randomness come in from outside: with the same seed, and unless the clock ends a search, the answer is the same.
+// Effort and randomness come in from outside: with the same seed, and unless the wall clock ends a search, the answer is the same.
 struct SearchContext {
   std::uint64_t seed = 1;
-  std::function<base::Seconds()> clock;            // seconds since any start; empty: no time passes
+  std::function<base::Seconds()> clock;            // effort since any start (sim::Oracle::effort); empty: none is counted
+  std::function<void(base::Seconds)> spend;        // adds to the effort what a step costs that the oracle does not see; may be empty
+  std::function<bool()> overdue;                   // the wall clock's safety net: a search ends at once; empty: never
   std::function<void(std::string_view)> progress;  // may be empty
   std::function<bool()> interrupted;               // a search ends at once, with the best plan so far; empty: never
   int jobs = 1;                                    // worker processes that it may use; the answer is the same

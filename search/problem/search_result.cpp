@@ -37,6 +37,7 @@ Termination Termination::infeasible(BindingConstraint binding) {
 std::string_view stop_reason(const Termination& t) {
   if (t.is_infeasible()) return "infeasible";
   if (t.limit() == Limit::time) return "time_limit";
+  if (t.limit() == Limit::effort) return "effort_limit";
   return t.limit() == Limit::candidates ? "candidate_limit" : "complete";
 }
 
@@ -55,8 +56,11 @@ std::string to_text(const std::variant<Slower, NeedsMemory>& why) { return std::
 std::string to_text(const Termination& t) {
   BASE_CHECK(!t.has_plan(), "there is a plan");
   if (const BindingConstraint* binding = t.binding()) return std::visit(WhyInfeasible{}, *binding);
-  return t.limit() == Limit::time ? "time was up before any plan that fits was found"
-                                  : "the limit of candidates was met before any plan that fits was found";
+  switch (t.limit().value_or(Limit::options)) {
+    case Limit::time: return "time was up before any plan that fits was found";
+    case Limit::effort: return "the budget was spent before any plan that fits was found";
+    default: return "the limit of candidates was met before any plan that fits was found";
+  }
 }
 
 }  // namespace search

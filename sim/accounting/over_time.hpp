@@ -20,9 +20,9 @@ namespace sim {
 // Cost: O(links of all flows + tasks that are transfers x phases).
 [[nodiscard]] std::vector<LinkUse> link_use(const Accounts& a, const Account& whole, const Playback& playback);
 
-// Model states, and what context and libraries reserve, from the start; a micro-batch's activations from the end of its forward to the end
-// of its backward pass, where the transient part is on top of them. `devices`: as device_memory gives them. Returns: samples by device
-// class, then by time.
+// Model states, and what context and libraries reserve, from the start; what a block of the graph saves from the end of its forward to the
+// end of its backward pass, where its temporaries are on top. The largest sample is the peak of peak_memory, unless the optimizer's update
+// sets that. `devices`: as device_memory gives them with Blocks::counted. Returns: samples by device class, then by time.
 // Cost: O(device classes x tasks).
 [[nodiscard]] std::vector<MemorySample> memory_samples(const Accounts& a, std::span<const DeviceMemory> devices);
 

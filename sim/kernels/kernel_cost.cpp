@@ -18,7 +18,8 @@ pcg::Precision precision_of(const pcg::Kernel& kernel, pcg::Precision training) 
 }
 
 // A framework's own share is that of its rows, the slowest of their GPUs included. Operands whose rows are all alike flip few bits, so that
-// the chip stays below what makes its clock give way, and GPUs of a type do not differ (docs/decisions/0033-constant-tokens.md).
+// the chip stays below what makes its clock give way, and GPUs of a type do not differ
+// (docs/decisions/0021-power-is-a-share-of-the-device.md).
 struct Sustained {
   double share = 1;
   std::optional<double> assumed;  // KernelCost::assumed_share

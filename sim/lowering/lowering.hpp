@@ -37,7 +37,7 @@ class ProgramBuilder {
   // Whether some part is a share of a node's kernels.
   [[nodiscard]] bool has_shares() const { return !seconds_of_share_.empty(); }
   // Notes are kept once.
-  void add_note(base::NoteKind kind, std::string text);
+  void add_note(base::NoteKind kind, std::string code, std::string text);
 
   // The program that these blocks make, with what `interned` has numbered, and notes of what the costs assume. It changes with the next.
   struct Blocks {

@@ -77,8 +77,8 @@ BlockId ProgramBuilder::add(Block block) {
   return BlockId(program_.blocks.size() - 1);
 }
 
-void ProgramBuilder::add_note(base::NoteKind kind, std::string text) {
-  base::Note note{kind, std::move(text)};
+void ProgramBuilder::add_note(base::NoteKind kind, std::string code, std::string text) {
+  base::Note note{kind, std::move(code), std::move(text)};
   if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
 }
 
@@ -97,7 +97,7 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
   append_new(interned.movements(), program_.movements);
   program_.kinds = costs.kinds();
   for (const auto& [generation, share] : costs.assumed_shares())
-    add_note(base::NoteKind::assumption,
+    add_note(base::NoteKind::assumption, "sustained-assumed",
              share < 1
                  ? fmt::format("products keep {:g} of their benchmark rate in training: an assumption, no training on {} was measured",
                                share, generation)
@@ -105,7 +105,7 @@ const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, c
                                pcg::name_of(framework_.framework), generation));
   for (const auto& [type, limit] : costs.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
-    add_note(base::NoteKind::assumption,
+    add_note(base::NoteKind::assumption, "power-limit",
              fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", device.name,
                          limit.value(), device.power.value(), profiles::limited(device, limit).clock));
   }

@@ -176,7 +176,7 @@ void UpdateEmitter::clip() {
 void UpdateEmitter::optimize() {
   if (l_.plan.training.optimizer == pcg::Optimizer::muon && (l_.variant.zero >= 2 || l_.plan.memory.offload.optimizer))
     l_.program.add_note(
-        base::NoteKind::assumption,
+        base::NoteKind::assumption, "muon-shards",
         "Muon on shards of gradients, or on hosts: what it takes to bring matrices together, or hosts to multiply them, is not counted");
   for (int s = 0; s < l_.plan.stages; ++s) {
     if (l_.plan.memory.offload.optimizer) {
@@ -227,7 +227,7 @@ void UpdateEmitter::optimize_on_hosts(int stage) {
     optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {done}, {}));
   }
   l_.program.add_note(
-      base::NoteKind::assumption,
+      base::NoteKind::assumption, "host-update",
       fmt::format("hosts take {:.3g} ns to update an offloaded parameter on one CPU: recalled from ZeRO-Offload, not measured",
                   kHostUpdate.value() * 1e9));
 }

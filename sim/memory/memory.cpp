@@ -18,12 +18,13 @@ namespace {
 class MemoryCounter {
  public:
   MemoryCounter(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
-                const profiles::FrameworkProfile& framework)
+                const profiles::FrameworkProfile& framework, Blocks blocks)
       : plan_(plan),
         dataflow_(dataflow),
         flow_(dataflow.flow),
         framework_(framework),
         cluster_(cluster),
+        counts_blocks_(blocks == Blocks::counted),
         copies_columns_(copies_columns(plan, cluster)),
         copies_attention_output_(copies_attention_output(plan, cluster, framework)),
         devices_(static_cast<std::size_t>(cluster.device_count())) {
@@ -33,6 +34,7 @@ class MemoryCounter {
       d.kept.resize(static_cast<std::size_t>(plan.stages));
       d.transient.resize(static_cast<std::size_t>(plan.stages));
       d.transient_held.resize(static_cast<std::size_t>(plan.stages));
+      if (counts_blocks_) d.blocks.resize(static_cast<std::size_t>(plan.stages));
     }
   }
 
@@ -56,10 +58,14 @@ class MemoryCounter {
   [[nodiscard]] double gradients_around(std::uint32_t node) const;
   [[nodiscard]] ByBlock around(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const;
-  // On top of all that a stage keeps, at most: the sum of the parts of a block, less what later blocks have freed. `lazy_gradients` is free
-  // until blocks make it.
-  [[nodiscard]] std::vector<double> transient_peak(const std::vector<ByBlock>& parts, const ByBlock& saved,
-                                                   std::vector<double> lazy_gradients, const ByBlock& made) const;
+  // On top of all that a stage keeps, at most: what is there while a block's backward pass runs, less what later blocks have freed.
+  // `lazy_gradients` is free until blocks make it.
+  [[nodiscard]] std::vector<double> transient_peak(const ByBlock& temporaries, const ByBlock& saved, std::vector<double> lazy_gradients,
+                                                   const ByBlock& made) const;
+  [[nodiscard]] ByBlock sum_of(const std::vector<ByBlock>& parts) const;
+  // `always`: more, while any backward pass runs.
+  void keep_blocks(std::size_t stage, const ByBlock& saved, const ByBlock& temporaries, const ByBlock& made,
+                   const std::vector<double>& always);
   // The part of the lazily allocated gradients that each block makes.
   [[nodiscard]] ByBlock made_by_block(const std::vector<std::uint32_t>& nodes) const;
   [[nodiscard]] std::vector<double> zeros() const { return std::vector<double>(devices_.size(), 0.0); }
@@ -80,7 +86,7 @@ class MemoryCounter {
   const FlowGraph& flow_;
   const profiles::FrameworkProfile& framework_;
   const topology::Cluster& cluster_;
-  const bool copies_columns_, copies_attention_output_;
+  const bool counts_blocks_, copies_columns_, copies_attention_output_;
   std::vector<DeviceMemory> devices_;
 };
 
@@ -158,11 +164,11 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
     Activations(plan_, flow_, framework_, copies_attention_output_).save_for_weights(nodes, kept);
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d].kept[stage] += base::Bytes(kept[d]);
   }
-  const std::vector<ByBlock> parts = {around(nodes), gathered(nodes), counted.again};
+  const ByBlock temporaries = sum_of({around(nodes), gathered(nodes), counted.again}), made = made_by_block(nodes);
   std::vector<double> lazy_gradients = zeros();
   for (std::size_t d = 0; d < lazy_gradients.size(); ++d) lazy_gradients[d] = devices_[d].lazy_gradients.value();
-  const std::vector<double> peak = transient_peak(parts, saved, lazy_gradients, made_by_block(nodes));
-  const std::vector<double> held = transient_peak(parts, saved, zeros(), {});
+  const std::vector<double> peak = transient_peak(temporaries, saved, lazy_gradients, made);
+  const std::vector<double> held = transient_peak(temporaries, saved, zeros(), {});
   // The loss comes last of a forward pass and first of a backward pass: what it saves does not coincide with layers of another pass.
   std::set<int> of_loss;
   for (const std::uint32_t n : nodes)
@@ -173,10 +179,12 @@ void MemoryCounter::count_activations(const std::vector<std::uint32_t>& nodes, s
       devices_[d].saved[stage] += base::Bytes(bytes[d]);
       if (!of_loss.contains(block)) devices_[d].layer[stage] = std::max(devices_[d].layer[stage], base::Bytes(bytes[d]));
     }
+  for (double& bytes : in_transfer) bytes *= buffers;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    devices_[d].transient[stage] += base::Bytes(peak[d] + buffers * in_transfer[d]);
-    devices_[d].transient_held[stage] += base::Bytes(held[d] + buffers * in_transfer[d]);
+    devices_[d].transient[stage] += base::Bytes(peak[d] + in_transfer[d]);
+    devices_[d].transient_held[stage] += base::Bytes(held[d] + in_transfer[d]);
   }
+  if (counts_blocks_) keep_blocks(stage, saved, temporaries, made, in_transfer);
 }
 
 bool MemoryCounter::is_loss(std::uint32_t node) const {
@@ -250,20 +258,39 @@ MemoryCounter::ByBlock MemoryCounter::gathered(const std::vector<std::uint32_t>&
   return most;
 }
 
-// The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
-// later.
-std::vector<double> MemoryCounter::transient_peak(const std::vector<ByBlock>& parts, const ByBlock& saved,
-                                                  std::vector<double> lazy_gradients, const ByBlock& made) const {
+MemoryCounter::ByBlock MemoryCounter::sum_of(const std::vector<ByBlock>& parts) const {
   ByBlock sums;
   for (const ByBlock& part : parts)
     for (const auto& [block, bytes] : part) {
       std::vector<double>& sum = sums.try_emplace(block, zeros()).first->second;
       for (std::size_t d = 0; d < bytes.size(); ++d) sum[d] += bytes[d];
     }
+  return sums;
+}
+
+void MemoryCounter::keep_blocks(std::size_t stage, const ByBlock& saved, const ByBlock& temporaries, const ByBlock& made,
+                                const std::vector<double>& always) {
+  std::set<int> all;
+  for (const ByBlock* part : {&saved, &temporaries, &made})
+    for (const auto& [block, bytes] : *part) all.insert(block);
+  const auto of = [](const ByBlock& part, int block, std::size_t d) {
+    const auto at = part.find(block);
+    return base::Bytes(at == part.end() ? 0 : at->second[d]);
+  };
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    for (const int block : all)
+      devices_[d].blocks[stage].push_back(
+          {block, of(saved, block, d), of(temporaries, block, d) + base::Bytes(always[d]), of(made, block, d)});
+}
+
+// The backward pass comes to the last block first, and frees what a block kept when it is done with it. Passes for inputs alone free it
+// later.
+std::vector<double> MemoryCounter::transient_peak(const ByBlock& temporaries, const ByBlock& saved, std::vector<double> lazy_gradients,
+                                                  const ByBlock& made) const {
   std::vector<double> freed = std::move(lazy_gradients);
   std::vector<double> largest = zeros();
   for (std::size_t d = 0; d < freed.size(); ++d) largest[d] = -freed[d];
-  for (auto at = sums.rbegin(); at != sums.rend(); ++at) {
+  for (auto at = temporaries.rbegin(); at != temporaries.rend(); ++at) {
     if (const auto here = made.find(at->first); here != made.end())
       for (std::size_t d = 0; d < freed.size(); ++d) freed[d] -= here->second[d];
     for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], at->second[d] - freed[d]);
@@ -363,8 +390,8 @@ MemoryUse use_of(const DeviceMemory& m, const Peak& p, base::Bytes held, const L
 }  // namespace
 
 std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
-                                        const profiles::FrameworkProfile& framework) {
-  return MemoryCounter(plan, dataflow, cluster, framework).run();
+                                        const profiles::FrameworkProfile& framework, Blocks blocks) {
+  return MemoryCounter(plan, dataflow, cluster, framework, blocks).run();
 }
 
 namespace {

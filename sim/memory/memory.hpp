@@ -14,6 +14,14 @@
 
 namespace sim {
 
+// Bytes of a device for a block of the graph (a layer, mostly), in one micro-batch of a virtual stage.
+struct BlockMemory {
+  int block = 0;
+  base::Bytes saved;      // from its forward to its backward pass
+  base::Bytes temporary;  // while its backward pass runs
+  base::Bytes gradients;  // of the lazily allocated ones, what its backward pass makes
+};
+
 // Bytes of one device; per virtual stage where it says so.
 struct DeviceMemory {
   base::Bytes weights, gradients, optimizer;
@@ -25,7 +33,8 @@ struct DeviceMemory {
   std::vector<base::Bytes> kept;   // per stage: of one micro-batch until its gradients of weights are made, where these come later
   // Per stage: on top of it and of all states, while its backward pass runs; below 0 where gradients are not made.
   std::vector<base::Bytes> transient;
-  std::vector<base::Bytes> transient_held;  // the same where the place of gradients that are not made is kept for them
+  std::vector<base::Bytes> transient_held;       // the same where the place of gradients that are not made is kept for them
+  std::vector<std::vector<BlockMemory>> blocks;  // per stage, ascending; empty unless they are asked for
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
   [[nodiscard]] base::Bytes always() const { return states() + fixed; }
 };
@@ -33,8 +42,9 @@ struct DeviceMemory {
 // Returns: one per device of the cluster, zero where the plan does not use it.
 // Requires: `dataflow` is dataflow_of(plan).
 // Cost: O(nodes x points + blocks of the graph x devices).
+enum class Blocks { left_out, counted };
 [[nodiscard]] std::vector<DeviceMemory> device_memory(const pcg::Plan& plan, const Dataflow& dataflow, const topology::Cluster& cluster,
-                                                      const profiles::FrameworkProfile& framework);
+                                                      const profiles::FrameworkProfile& framework, Blocks blocks = Blocks::left_out);
 
 // Returns: the use of the device that has least room left (MemoryUse), by its own capacity: devices may differ. `workspace` is what its
 // profile reserves for context and libraries, the fixed part and the transient one; `optimizer` has `update` where that sets the peak.

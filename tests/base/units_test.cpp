@@ -20,6 +20,8 @@ TEST_CASE("text with a unit becomes an SI value") {
   CHECK(parse_bandwidth("400 Gbit/s")->value() == 50e9);
   CHECK(parse_bandwidth("400 Gb/s")->value() == 50e9);
   CHECK(parse_bandwidth("400 Gbps")->value() == 50e9);
+  CHECK(parse_bandwidth("400G")->value() == 50e9);  // as network cards are sold
+  CHECK(parse_bandwidth("400 gbps")->value() == 50e9);
   CHECK(parse_bandwidth("1 GiB/s")->value() == 1073741824.0);
   CHECK(parse_flops_rate("125 TFLOP/s")->value() == 125e12);
   CHECK(parse_flops_rate("19.5 TFLOPS")->value() == 19.5e12);

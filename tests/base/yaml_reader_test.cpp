@@ -90,7 +90,7 @@ TEST_CASE("a wrong type says what was found") {
   CHECK(complaints("name:\n  - x\n", [](MapReader& r) { r.text("name"); }) ==
         "f.yaml:2:3: cluster.name: expected text, found a list\n    2 |   - x\n      |   ^");
   CHECK(complaints("on: yes\n", [](MapReader& r) { r.boolean("on"); }) ==
-        "f.yaml:1:5: cluster.on: expected true or false, found \"yes\"\n    1 | on: yes\n      |     ^");
+        "f.yaml:1:5: cluster.on: expected true or false, found \"yes\"\n    1 | on: yes\n      |     ^~~ write true");
   CHECK(complaints("optimizer: adm\n",
                    [](MapReader& r) {
                      r.choice("optimizer", std::vector<std::string>{"sgd", "adam"});

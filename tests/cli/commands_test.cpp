@@ -81,7 +81,7 @@ TEST_CASE("quiet imports write files and say nothing") {
   CHECK(f.read("c.yaml").find("h100-sxm-80gb") != std::string::npos);
 }
 
-TEST_CASE("a scenario that asks what to buy alone is answered, and has nothing for the CSV") {
+TEST_CASE("a scenario that asks what to buy alone is answered, and has nothing for a trace") {
   const Folder f;
   const std::string scenario =
       f.write("s.yaml",
@@ -89,11 +89,13 @@ TEST_CASE("a scenario that asks what to buy alone is answered, and has nothing f
               "capacity: {train: {samples: 1e9}, candidates: [{cluster: {preset: dgx-1v}, nodes: [1, 2], price: 8 USD/node/h}]}\n");
   const Outcome o = call(f, "run " + scenario);
   CHECK(o.code == 0);
-  CHECK(o.out.starts_with("buy\n\ncapacity "));
+  CHECK(o.out.starts_with("buy\nmlp-mnist ("));
+  CHECK(o.out.find("\n\ncapacity ") != std::string::npos);
   CHECK(o.out.find("best: ") == std::string::npos);
-  const Outcome csv = call(f, "run " + scenario + " --csv " + (f.path / "x.csv").string());
-  CHECK(csv.code == 2);
-  CHECK(csv.err.find("--csv: the scenario asks what to buy, and has no plans of its own") != std::string::npos);
+  const Outcome trace = call(f, "run " + scenario + " --trace " + (f.path / "x.json").string());
+  CHECK(trace.code == 2);
+  CHECK(trace.err.find("--trace: the scenario asks what to buy, and has no plans of its own") != std::string::npos);
+  CHECK(call(f, "run " + scenario + " --csv -").out.find("\ncapacity,buy,mlp-mnist,") != std::string::npos);
   CHECK(call(f, "check " + scenario).out.find("2 machines to buy or rent") != std::string::npos);
 }
 
@@ -117,7 +119,7 @@ TEST_CASE("- is standard input") {
   const Folder f;
   const std::string from = " <" + f.write("s.yaml", kModest);
   CHECK(call(f, "run - --json -" + from).out.find("\"scenario\": \"modest\"") != std::string::npos);
-  CHECK(call(f, "check -" + from).out == "scenario modest: 1 plans, 0 what-ifs\n");
+  CHECK(call(f, "check -" + from).out == "scenario modest: 1 plan, 0 what-ifs\n");
   CHECK(call(f, "show model -" + from).out.starts_with("mlp-mnist: "));
   CHECK(call(f, "show cluster -" + from).code == 0);
   CHECK(call(f, "show cluster - --yaml" + from).out.find("cluster:") != std::string::npos);
@@ -131,7 +133,7 @@ TEST_CASE("check looks at every file") {
   const std::string good = f.write("good.yaml", kModest), bad = f.write("bad.yaml", "foreshard: 1\nplans: 3\n");
   const Outcome both = call(f, "check " + bad + " " + good);
   CHECK(both.code == 2);
-  CHECK(both.out == good + ": scenario modest: 1 plans, 0 what-ifs\n");
+  CHECK(both.out == good + ": scenario modest: 1 plan, 0 what-ifs\n");
   CHECK(both.err.find("bad.yaml:") != std::string::npos);
   CHECK(call(f, "check " + good + " " + good).code == 0);
 }
@@ -147,6 +149,52 @@ TEST_CASE("nothing that a file says steers a terminal") {
   for (const Outcome& o : {escape, run_as("plain"), call(f, "show model 'x\033[31my'")}) {
     CHECK(o.out.find('\033') == std::string::npos);
     CHECK(o.err.find('\033') == std::string::npos);
+  }
+}
+
+TEST_CASE("ask answers without a file, and shows the scenario that it makes") {
+  const Folder f;
+  const Outcome shown =
+      call(f, "ask bert-large --on summit --nodes 2 --batch 48 --plan 'tensor 2' --what-if '4x infiniband' --tokens 1B --show");
+  CHECK(shown.code == 0);
+  const std::string scenario = f.write("asked.yaml", shown.out);
+  CHECK(call(f, "check " + scenario).code == 0);
+  CHECK(shown.out.find("cluster.links.infiniband.bandwidth: 4x") != std::string::npos);
+  CHECK(shown.out.find("tokens: 1B") != std::string::npos);
+  const Outcome answered = call(f, "ask bert-large --on summit --nodes 2 --batch 48 --plan data-parallel --format csv");
+  CHECK(answered.code == 0);
+  CHECK(answered.out.starts_with("kind,scenario,model,"));
+  CHECK(call(f, "ask bert-larg --on summit").err.find("did you mean \"bert-large\"?") != std::string::npos);
+  CHECK(call(f, "ask bert-large --on sumit").err.find("did you mean \"summit\"?") != std::string::npos);
+  CHECK(call(f, "ask bert-large --on summit --what-if '4x nvlnk'").err.find("did you mean \"nvlink\"?") != std::string::npos);
+}
+
+TEST_CASE("diff says what changed between two results, and is a test with a limit") {
+  const Folder f;
+  for (const char* nodes : {"1", "2"})
+    CHECK(call(f, std::string("ask bert-large --on summit --batch 48 --plan data-parallel --quiet --nodes ") + nodes + " --json " +
+                      (f.path / (std::string(nodes) + ".json")).string())
+              .code == 0);
+  const std::string one = (f.path / "1.json").string(), two = (f.path / "2.json").string();
+  const Outcome changed = call(f, "diff " + one + " " + two);
+  CHECK(changed.code == 0);
+  CHECK(changed.out.find("cluster.nodes: 1 -> 2") != std::string::npos);
+  CHECK(call(f, "diff " + one + " " + two + " --limit 5%").code == 1);
+  CHECK(call(f, "diff " + one + " " + one + " --limit 0").code == 0);
+  CHECK(call(f, "diff " + one + " " + two + " --limit much").code == 2);
+}
+
+TEST_CASE("help, -V, and what a command line lacks, in our words") {
+  const Folder f;
+  CHECK(call(f, "help run").out.find("--json") != std::string::npos);
+  CHECK(call(f, "help rnu").err.find("did you mean \"run\"?") != std::string::npos);
+  CHECK(call(f, "-V").out == call(f, "--version").out);
+  CHECK(call(f, "run").err.find("foreshard run: scenario is missing") != std::string::npos);
+  CHECK(call(f, "run x.yaml --jobs 0").err.find("--jobs cannot be \"0\"") != std::string::npos);
+  CHECK(call(f, "completion fsh").err.find("shell cannot be \"fsh\"") != std::string::npos);
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const std::string script = call(f, std::string("completion ") + shell).out;
+    CHECK(script.find("dgx-h100") != std::string::npos);  // values, not only options
   }
 }
 

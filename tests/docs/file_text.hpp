@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace test {
 
@@ -14,6 +16,17 @@ inline std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file);
   REQUIRE_MESSAGE(in, file.string());
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The pages of docs/formats, one after the other, in the order of their names.
+inline std::string formats_text() {
+  std::vector<std::filesystem::path> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIRECTORY) / "docs" / "formats"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  std::ranges::sort(pages);
+  std::string all;
+  for (const std::filesystem::path& page : pages) all += text_of(page) + "\n";  // so that no table goes on in the next page
+  return all;
 }
 
 }  // namespace test

@@ -1,9 +1,7 @@
-// docs/formats.md names everything that ships.
+// docs/formats names everything that ships.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -11,19 +9,14 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "search/planners.hpp"
+#include "tests/docs/file_text.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
 namespace {
 
-std::string formats() {
-  std::ifstream in(SOURCE_DIRECTORY "/docs/formats.md");
-  REQUIRE(in);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void check_named(const std::vector<std::string>& names) {
-  const std::string text = formats();
+  const std::string text = test::formats_text();
   for (const std::string& name : names) CHECK_MESSAGE(text.find("`" + name + "`") != std::string::npos, name);
 }
 
@@ -42,7 +35,7 @@ TEST_CASE("every builtin model, preset, device profile and network profile is na
 }
 
 TEST_CASE("every planner has its row, and every option of it, as the planner describes them") {
-  const std::string text = formats();
+  const std::string text = test::formats_text();
   for (const search::Planner& p : search::planners()) {
     CHECK_MESSAGE(text.find(p.about) != std::string::npos, p.name());
     for (const search::Option& o : p.options) {

@@ -1,4 +1,4 @@
-// The command line: every option that the program has stands in docs/formats.md, and every option there is one of the program.
+// The command line: every option that the program has is in docs/formats, and every option there is one of the program.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -62,22 +62,25 @@ std::map<std::string, std::set<std::string>> options_of_commands() {
   return all;
 }
 
-// The document's paragraphs and rows.
+// The document's paragraphs and rows; a section of a command's options is one passage.
 std::vector<std::string> passages() {
   std::vector<std::string> all(1);
-  std::istringstream in(test::text_of(SOURCE_DIRECTORY "/docs/formats.md"));
+  std::istringstream in(test::formats_text());
+  bool is_of_options = false;
   for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line.starts_with('|')) all.emplace_back();
+    if (line.starts_with('#')) is_of_options = line.starts_with("## Options of ");
+    if (line.starts_with('#') || (!is_of_options && (line.empty() || line.starts_with('|')))) all.emplace_back();
     if (!line.empty()) all.back() += line + "\n";
   }
   return all;
 }
 
-// What says a command's options: its row, and the paragraph of its options.
+// What says a command's options: its row, and the section of its options.
 std::string words_on(const std::string& command, bool anywhere) {
   std::string text;
   for (const std::string& p : passages()) {
-    const bool own = p.starts_with(fmt::format("| `foreshard {}", command)) || p.starts_with(fmt::format("Options of `{}`", command));
+    const bool own = p.starts_with(fmt::format("| `foreshard {}", command)) || p.starts_with(fmt::format("## Options of `{}`", command));
+    if (own && p.find("All options of `run`") != std::string::npos) text += words_on("run", true);
     if (own || (anywhere && p.find(fmt::format("foreshard {}", command)) != std::string::npos)) text += p;
   }
   return text;
@@ -85,7 +88,7 @@ std::string words_on(const std::string& command, bool anywhere) {
 
 }  // namespace
 
-TEST_CASE("docs/formats.md names every command and every option of it, and no others") {
+TEST_CASE("docs/formats names every command and every option of it, and no others") {
   const auto commands = options_of_commands();
   CHECK(commands.size() > 5);
   for (const auto& [command, options] : commands) {

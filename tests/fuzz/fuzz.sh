@@ -22,7 +22,7 @@ seeds_of() {
 mkdir -p "$build/corpus" "$build/findings" "$build/log"
 [ -d "$build/seeds" ] || [ ! -x "$build/write_seeds" ] || "$build/write_seeds" "$build/seeds"
 # Every word that the formats know, as mutations may insert it.
-grep -o '`[^`|\\]\{2,40\}`' docs/formats.md | tr -d '`"' | LC_ALL=C grep -v '[^ -~]' | sort -u | sed 's/.*/"&"/' >"$build/words.dict"
+cat docs/formats/*.md | grep -o '`[^`|\\]\{2,40\}`' | tr -d '`"' | LC_ALL=C grep -v '[^ -~]' | sort -u | sed 's/.*/"&"/' >"$build/words.dict"
 
 export ASAN_OPTIONS=quarantine_size_mb=8:allocator_may_return_null=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 status=0

@@ -164,8 +164,9 @@ std::vector<Word> words_of(const std::string& file) {
 // What people read, but for decisions, which are history, and tables of measurements.
 std::vector<std::string> files_of_words() {
   std::vector<std::string> files = files_with({".hpp", ".cpp", ".yaml"});
-  for (const auto& entry : fs::directory_iterator(fs::path(SOURCE_DIRECTORY) / "docs"))
-    if (entry.path().extension() == ".md") files.push_back("docs/" + entry.path().filename().string());
+  for (const std::string folder : {"docs/", "docs/formats/"})
+    for (const auto& entry : fs::directory_iterator(fs::path(SOURCE_DIRECTORY) / folder))
+      if (entry.path().extension() == ".md") files.push_back(folder + entry.path().filename().string());
   files.push_back("README.md");
   return files;
 }

@@ -24,6 +24,9 @@ after(async () => {
 
 const firstCells = (page, section) => page.$$eval(`#${section} tbody tr > th`, (cells) => cells.map((c) => (c.querySelector("span") ?? c).firstChild.textContent.trim()));
 
+// A run that says what that of the same plan says.
+const isUnchanged = (r) => r.replanned && data.results[0].runs.some((s) => !s.replanned && s.variant === r.variant && s.plan === r.plan && s.plan_summary === r.plan_summary && s.iteration_time_s === r.iteration_time_s);
+
 const spansOf = (run) => run.timeline.devices.reduce((m, d) => m + d.lanes.reduce((k, l) => k + l.name.length, 0), 0);
 
 // How many elements a page begins with: what a browser lays out before it is ready.
@@ -43,7 +46,7 @@ test("the report of an iteration of 192 GPUs is below 5 MB and begins with few e
 test("every section that has data is there, its charts have content, and the console is silent", async () => {
   const { page, errors, close } = await open(browser, writeWith(report, withEverything(data), join(folder, "everything.html")));
   const ids = await page.$$eval("section", (all) => all.map((s) => s.id));
-  assert.deepEqual(ids, ["plans", "capacity", "what-ifs", "sweeps", "sensitivity", "breakdown", "why", "timeline", "memory", "topology", "graph", "notes"]);
+  assert.deepEqual(ids, ["question", "plans", "capacity", "what-ifs", "sweeps", "sensitivity", "breakdown", "why", "timeline", "memory", "topology", "graph", "notes"]);
   await seeAll(page);
   const canvases = await page.$$(".chart canvas, .timeline canvas");
   assert.ok(canvases.length >= 9);
@@ -75,7 +78,7 @@ test("what to buy is answered in words, its times in one unit", async () => {
   assert.deepEqual(await page.$$eval("#capacity dt", (all) => all.map((e) => e.textContent)),
     ["Smallest that meets the deadline", "Smallest that surely does", "Cheapest that does", "Quickest within the budget", "Break-even", "Assumed"]);
   const said = await page.$$eval("#capacity dd", (all) => all.map((e) => e.textContent));
-  assert.match(said[0], /^dgx-h100 x 4 \(32 GPUs, megatron\): 40.5 days \(36.5 days to 50.6 days, 90 %\); \$77.78 k \(.* to .*\)$/);
+  assert.match(said[0], /^dgx-h100 x 4 \(32 GPUs, megatron\): 40.5 days \(36.5 to 50.6 days, 90 %\); \$77.78 k \(.* to .*\)$/);
   assert.equal(said[3], "none");
   assert.match(said[4], /^dgx-h100 x 4 would cost what dgx-a100-80gb x 4 does at \$1.05 per GPU and hour$/);
   const alone = withEverything(data);
@@ -83,11 +86,12 @@ test("what to buy is answered in words, its times in one unit", async () => {
   delete alone.results[0].sensitivity;
   alone.details[0] = { cluster: null, notes: [], runs: [], left_out: [] };
   const other = await open(browser, writeWith(report, alone, join(folder, "buy-alone.html")));
-  assert.deepEqual((await other.page.$$eval("section", (all) => all.map((s) => s.id))).slice(0, 1), ["capacity"]);
+  assert.deepEqual((await other.page.$$eval("section", (all) => all.map((s) => s.id))).slice(0, 2), ["question", "capacity"]);
+  assert.match(await other.page.locator(".headline").innerText(), /^The cheapest machine that meets the deadline is dgx-a100-80gb x 4/);
   await seeAll(other.page);
   assert.deepEqual(other.errors, []);
   await other.close();
-  for (const time of await page.$$eval("#capacity tbody tr", (rows) => rows.map((r) => r.children[5].textContent))) assert.match(time, /^[\d.]+ days$/);
+  for (const time of await page.$$eval("#capacity tbody tr", (rows) => rows.map((r) => r.children[1].textContent))) assert.match(time, /^[\d.]+ days$/);
   assert.deepEqual(errors, []);
   await close();
 });
@@ -122,7 +126,7 @@ test("a report without these data has no sections for them", async () => {
 
 test("a table sorts both ways and filters", async () => {
   const { page, errors, close } = await open(browser, report);
-  const times = () => page.$$eval("#plans tbody tr", (rows) => rows.map((r) => parseFloat(r.children[5].textContent)));
+  const times = () => page.$$eval("#plans tbody tr", (rows) => rows.map((r) => parseFloat(r.children[1].textContent)));
   await page.click("#plans thead button:text-is('Time')");
   const up = await times();
   assert.deepEqual(up, [...up].sort((a, b) => a - b));
@@ -141,8 +145,8 @@ test("a table copies as CSV", async () => {
   await page.waitForSelector("#plans .said:text-is('Copied.')");
   const csv = await page.evaluate(() => navigator.clipboard.readText());
   const lines = csv.trim().split("\n");
-  assert.equal(lines.length, 1 + data.results[0].runs.length);
-  assert.match(lines[0], /^Plan,Variant,Made,Status,GPUs,Time,/);
+  assert.equal(lines.length, 1 + data.results[0].runs.filter((r) => !isUnchanged(r)).length);
+  assert.match(lines[0], /^Plan,Summary,Variant,Made,Time,90 % low,90 % high,Memory,Tokens\/s,/);
   assert.ok(lines[1].includes(String(data.results[0].runs[0].iteration_time_s)));  // exact, not as shown
   await close();
 });
@@ -261,10 +265,138 @@ test("paper: every chart is drawn, in light colours, and the controls are gone",
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.getAttribute("html", "data-theme"), "light");
   assert.ok(await page.$$eval(".chart, .timeline", (all) => all.every((c) => c.dataset.drawn)));
-  assert.equal(await page.locator("#plans .copy").isVisible(), false);
+  for (const control of await page.$$("button:not(thead button), select, input")) assert.equal(await control.isVisible(), false);
+  assert.match(await page.locator("#timeline").innerText(), /Plan: pipeline-4/);  // what the boxes say
+  assert.ok(await page.locator("#question pre").isVisible());
+  for (const [section, chart] of [["what-ifs", ".chart"], ["breakdown", ".chart"], ["memory", ".chart >> nth=0"], ["timeline", ".timeline"], ["topology", "svg >> nth=-1"]])
+    assert.equal(await page.locator(`#${section} .together:has(h2) ${chart}`).count(), 1, section);  // a heading stays with its chart
   assert.ok((await page.pdf({ format: "A4" })).length > 30000);
   assert.deepEqual(errors, []);
   await close();
+});
+
+test("the page begins with the answer and carries its question", async () => {
+  const asked = `foreshard: 1
+name: "a: 'quoted' name, # of 3"
+model: {builtin: bert-large}
+cluster: {preset: summit, nodes: 2}
+training: {batch_per_gpu: 4}
+plans: [data-parallel, {megatron: {tensor: 2}, name: "7"}]
+what_if: [{name: "4x [network]", set: {cluster.links.infiniband.bandwidth: 4x}}]
+`;
+  const file = writeReport(program, folder, "asked", asked), { question, program: answeredBy } = dataOf(readFileSync(file, "utf8")).results[0];
+  const { page, errors, close } = await open(browser, file);
+  const subject = dataOf(readFileSync(file, "utf8")).details[0].subject;
+  assert.match(subject, /^bert-large \(.*parameters\), 48 x 512 tokens/);
+  assert.equal(await page.locator("#question .subject").innerText(), subject);
+  assert.equal(await page.locator("#question h2").innerText(), "The question");
+  assert.match(await page.locator(".headline").innerText(), /^.+, is the quickest of 2 plans that fit: [\d.]+ m?s an iteration \(90 % interval [\d.]+ to [\d.]+ m?s\), [\d,]+ tokens\/s on 12 GPUs\.$/);
+  assert.match(await page.locator(".answer p >> nth=1").innerText(), /^With “4x \[network\]” it is /);
+  assert.ok((await page.locator("#question").innerText()).includes(`Foreshard ${answeredBy.version}`));
+  const again = join(folder, "again.yaml"), answer = join(folder, "again.json");
+  writeFileSync(again, await page.locator("#question pre").textContent());
+  execFileSync(program, ["run", again, "--quiet", "--json", answer], { stdio: "pipe" });
+  assert.deepEqual(JSON.parse(readFileSync(answer, "utf8")).question, question);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a plan that stays as it was is one row, as in the terminal's table", async () => {
+  const { page, close } = await open(browser, report);
+  const rows = await page.$$eval("#plans tbody tr > th", (cells) => cells.map((c) => c.innerText.split("\n").slice(0, 2).join(": ")));
+  assert.equal(new Set(rows).size, rows.length);
+  assert.ok(rows.includes("deep: twice the network, unchanged"), rows.join("; "));
+  assert.ok(!rows.includes("deep: twice the network, re-planned"));
+  assert.equal((await page.$$("#what-ifs tbody tr")).length, 6);
+  await close();
+});
+
+for (const width of [1280, 390])
+  test(`time, interval and memory are in view in a window of ${width} pixels, and the navigation is whole`, async () => {
+    const { page, close } = await open(browser, writeWith(report, withEverything(data), join(folder, "wide.html")), { viewport: { width, height: 900 } });
+    for (const section of ["plans", "capacity"])
+      assert.ok(await page.$eval(`#${section} .wide`, (e) => e.scrollWidth <= e.clientWidth), section);
+    const ends = await page.$$eval("#plans tbody tr:first-child > *", (cells) => cells.slice(0, 4).map((c) => c.getBoundingClientRect()).map((r) => [r.left, r.right, r.width]));
+    for (const [left, right, wide] of ends) assert.ok(left >= 0 && right <= width && wide > 40, ends.join("; "));
+    assert.ok(await page.$$eval("nav a", (all) => all.every((a) => a.getBoundingClientRect().right <= innerWidth && a.scrollWidth <= a.clientWidth)));
+    await close();
+  });
+
+test("sweeps have axes of values and mark the base; heat maps say their span", async () => {
+  const { page, errors, close } = await open(browser, writeWith(report, withEverything(data), join(folder, "sweeps.html")));
+  await seeAll(page);
+  assert.deepEqual(await page.$$eval("#sweeps .chart", (all) => all.map((c) => c.getAttribute("aria-label"))), ["Curves: the sweep bandwidth over 5 values on a logarithmic axis", "Heat map: the sweep both"]);
+  const says = await page.$$eval("#sweeps .together > .hint", (all) => all.map((e) => e.textContent));
+  assert.equal(says[0], "◆ is the base.");
+  assert.match(says[1], /^[\d.]+ s  [\d.]+ s\. Values are [\d.]+ s to [\d.]+ s, a factor of [\d.]+; the colours do not start at zero\.$/);
+  await page.selectOption("#sweeps label:text-is('Colours') + select", "1");
+  assert.match(await page.locator("#sweeps .sweep >> nth=1").innerText(), /^0 s/m);
+  assert.match(await page.locator("#sweeps .sweep >> nth=1").innerText(), /the colours start at zero/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("a heat map of 32 by 32 points is drawn below a screen's height, and names its end points", async () => {
+  const many = withEverything(data), runs = many.results[0].runs.filter((r) => r.variant === "base"), one = runs[0];
+  const factors = [...Array(32).keys()].map((i) => `${(0.25 * 1.0936 ** i).toPrecision(3)}x`);
+  for (const a of factors) for (const b of factors)
+    runs.push({ ...one, variant: `${a} ${b}`, sweep: "many", replanned: false, settings: { "cluster.links.infiniband.bandwidth": a, "cluster.links.nvlink.bandwidth": b }, iteration_time_s: one.iteration_time_s * (1 + 0.03 / parseFloat(a)) });
+  many.results[0].runs = runs;
+  many.details[0].notes = [];
+  const { page, errors, close } = await open(browser, writeWith(report, many, join(folder, "many.html")));
+  await seeAll(page);
+  assert.ok((await coloursOf(await page.$("#sweeps .chart canvas"))) > 20);
+  assert.ok((await page.locator("#sweeps .chart").boundingBox()).height < 700);
+  assert.match(await page.locator("#sweeps .hint").innerText(), /11\.\d % apart; the colours do not start at zero/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+for (const colorScheme of ["light", "dark"])
+  test(`every colour of data has at least 3:1 against what it is drawn on when the page is ${colorScheme}`, async () => {
+    const { page, close } = await open(browser, report, { colorScheme });
+    const { inks, papers, wires } = await page.evaluate(() => {
+      const root = getComputedStyle(document.documentElement), value = (name) => root.getPropertyValue(`--${name}`).trim();
+      return { inks: [..."blue orange green pink sky red yellow grey".split(" ").map(value), ...value("scale").match(/#[0-9a-f]{6}/g), value("soft")], papers: [value("paper"), value("panel")],
+        wires: [...document.querySelectorAll("#topology .wire")].map((w) => getComputedStyle(w).stroke) };
+    });
+    const channels = (c) => (c.startsWith("#") ? c.slice(1).replace(/^(.)(.)(.)$/, "$1$1$2$2$3$3").match(/../g).map((x) => parseInt(x, 16)) : c.match(/\d+/g).map(Number));
+    const luminance = (c) => channels(c).map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)).reduce((sum, x, i) => sum + [0.2126, 0.7152, 0.0722][i] * x, 0);
+    const contrast = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+    assert.ok(inks.length === 14 && wires.length > 8);
+    for (const paper of papers) for (const ink of [...inks, ...wires]) assert.ok(contrast(ink, paper) >= 3, `${ink} on ${paper}: ${contrast(ink, paper)}`);
+    await close();
+  });
+
+test("stages of a deep pipeline are all in the strip beside the timeline, which says how many there are", async () => {
+  const { page, errors, close } = await open(browser, report);
+  await page.locator(".timeline").scrollIntoViewIfNeeded();
+  await page.selectOption("#timeline label:text-is('Plan') + select", "2");
+  await page.waitForSelector(".timeline[data-drawn]");
+  const says = page.locator("#timeline .hint:text('in view')");
+  assert.match(await says.innerText(), /^Groups of GPUs 1 to [3-5] of 8 are in view\./);
+  const box = await page.locator(".overview").boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height - 4);
+  await page.waitForFunction(() => /to 8 of 8/.test(document.querySelector("#timeline").innerText));
+  assert.ok((await coloursOf(await page.$(".overview canvas"))) > 3);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("the topology says how the network is joined", async () => {
+  const made = JSON.parse(JSON.stringify(data)), network = made.details[0].cluster.network;
+  for (const [keys, words] of [
+    [{ kind: "fat tree", nodes_per_leaf: 8, oversubscription: 2 }, /fat tree for 24 nodes, infiniband 25 GB\/s; 3 leaves of 8 nodes, 2:1 over-subscribed; core\./],
+    [{ kind: "fat tree", nodes_per_leaf: 4, oversubscription: 1, leaves_per_pod: 2, pod_oversubscription: 7 }, /6 leaves of 4 nodes, not over-subscribed; 3 pods of 2 leaves, 7:1 over-subscribed; core\./],
+    [{ kind: "torus", dimensions: [2, 3, 4] }, /torus of 2 x 3 x 4 places for 24 nodes/],
+    [{ kind: "rails", oversubscription: 3 }, /each rail joins the same adapter of all nodes, 3:1 over-subscribed; spine\./],
+  ]) {
+    made.details[0].cluster.network = { kind: network.kind, link: network.link, bandwidth_bytes_per_s: network.bandwidth_bytes_per_s, ...keys };
+    const { page, errors, close } = await open(browser, writeWith(report, made, join(folder, "joined.html")));
+    assert.match(await page.locator("#topology").innerText(), words);
+    assert.deepEqual(errors, []);
+    await close();
+  }
 });
 
 test("a thousand runs open with fifty rows first", async () => {

@@ -44,7 +44,7 @@ export function writeWith(report, data, file) {
 
 const clone = (x) => JSON.parse(JSON.stringify(x));
 
-// What docs/formats.md lets a result hold, made up from a real one: sweeps over one key and two, sensitivities, capacity.
+// What docs/formats/results.md lets a result hold, made up from a real one: sweeps over one key and two, sensitivities, capacity.
 export function withEverything(data) {
   const d = clone(data), result = d.results[0];
   const base = result.runs.filter((r) => r.variant === "base");
@@ -66,7 +66,7 @@ export function withEverything(data) {
       cost_usd: cost, cost_interval_usd: [0.9 * cost, 1.25 * cost], energy_j: 2e11 * (s / 1e6), on_frontier: false, meets_deadline: s < 3e6 ? "surely" : s < 6e6 ? "probably" : "not", meets_budget: cost < 2e5 };
   });
   const machine = (i) => { const { candidate, nodes, gpus, plan } = result.capacity[i]; return { candidate, nodes, gpus, plan }; };
-  result.capacity_summary = { smallest: machine(2), smallest_surely: machine(3), cheapest: machine(5), quickest: null, notes: ["nothing fails"],
+  result.capacity_summary = { smallest: machine(2), smallest_surely: machine(3), cheapest: machine(5), quickest: null, notes: [{ kind: "assumption", code: "mtbf", text: "nothing fails" }],
     break_even: [{ ...machine(2), against: machine(5), price_usd_per_gpu_hour: 1.05 }, { ...machine(5), against: machine(2), price_usd_per_gpu_hour: 2 }] };
   for (const c of result.capacity)
     c.on_frontier = !result.capacity.some((x) => x !== c && x.cost_usd <= c.cost_usd && x.time_to_train_s <= c.time_to_train_s);

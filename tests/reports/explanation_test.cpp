@@ -82,7 +82,7 @@ TEST_CASE("JSON has rewrites and runners-up, and differences where they are aske
   CHECK(brief["rewrites"].dump() == R"([{"after_s":0.003,"before_s":0.004,"rule":"a12","up_to":"loss"}])");
   CHECK(brief["runners_up"].dump() ==
         R"([{"iteration_time_s":0.75,"plan":"data 8"},{"available_bytes":2000000000,"needed_bytes":3000000000,"plan":"tensor 8"}])");
-  CHECK(brief["notes"].dump() == R"(["not calibrated"])");
+  CHECK(brief["notes"].dump() == R"([{"code":"code","kind":"caution","text":"not calibrated"}])");
   CHECK(!brief.contains("against_data_parallel"));
   CHECK(whole["rewrites"] == brief["rewrites"]);
   CHECK(

@@ -6,13 +6,19 @@
 #include "made_result.hpp"
 #include "reports/answer.hpp"
 
-TEST_CASE("the JSON result, format 1") {
+TEST_CASE("the JSON result, format 2") {
   auto r = test::made_result();
   r.runs.resize(2);
   r.runs[0].planning = scenarios::Planning{.searched = true, .objective = base::Seconds(0.5), .bound = base::Seconds(0.375)};
   const std::string want = R"({
- "foreshard": 1,
+ "foreshard": 2,
  "scenario": "made up",
+ "question": null,
+ "program": {
+  "version": "",
+  "commit": ""
+ },
+ "seed": 1,
  "engine": "network/model:CM02 network/crosstraffic:0 network/TCP-gamma:1e15 network/weight-S:0 surf/precision:1e-12",
  "runs": [
   {
@@ -22,17 +28,10 @@ TEST_CASE("the JSON result, format 1") {
    "replanned": true,
    "status": "ok",
    "iteration_time_s": 0.5,
-   "iteration_time_interval_s": [
-    0.375,
-    0.625
-   ],
    "throughput_samples_per_s": 128.0,
    "tokens_per_s": 65536.0,
    "mfu": 0.25,
    "mfu_causal": 0.125,
-   "gpus": 8,
-   "search_time_s": 0.5,
-   "simulation_time_s": 0.25,
    "breakdown_s": {
     "compute": 0.25,
     "exposed_communication": 0.125,
@@ -49,6 +48,22 @@ TEST_CASE("the JSON result, format 1") {
      "nvlink": 3000000000
     }
    },
+   "memory_bytes": {
+    "peak": 8589934592,
+    "capacity": 17179869184,
+    "weights": 1073741824,
+    "gradients": 1073741824,
+    "optimizer": 2147483648,
+    "activations": 3221225472,
+    "workspace": 1073741824
+   },
+   "iteration_time_interval_s": [
+    0.375,
+    0.625
+   ],
+   "gpus": 8,
+   "search_time_s": 0.5,
+   "simulation_time_s": 0.25,
    "busiest_link": {
     "type": "nvlink",
     "name": "node0:gpu0->gpu1",
@@ -60,21 +75,16 @@ TEST_CASE("the JSON result, format 1") {
     "extrapolated": 0.0,
     "defaults": 0.25
    },
-   "memory_bytes": {
-    "peak": 8589934592,
-    "capacity": 17179869184,
-    "weights": 1073741824,
-    "gradients": 1073741824,
-    "optimizer": 2147483648,
-    "activations": 3221225472,
-    "workspace": 1073741824
-   },
    "plan_summary": "data 8",
    "objective_s": 0.5,
    "bound_s": 0.375,
    "stop_reason": "complete",
    "notes": [
-    "not calibrated"
+    {
+     "kind": "caution",
+     "code": "code",
+     "text": "not calibrated"
+    }
    ]
   },
   {
@@ -84,17 +94,21 @@ TEST_CASE("the JSON result, format 1") {
    "replanned": true,
    "status": "infeasible",
    "iteration_time_s": null,
-   "iteration_time_interval_s": null,
    "throughput_samples_per_s": null,
    "tokens_per_s": null,
    "mfu": null,
    "mfu_causal": null,
+   "iteration_time_interval_s": null,
    "gpus": 8,
    "search_time_s": 0.0,
    "simulation_time_s": 0.0,
    "plan_summary": "",
    "notes": [
-    "8 devices do not divide by tensor 3 x pipeline 1 x context 1"
+    {
+     "kind": "problem",
+     "code": "no-plan",
+     "text": "8 devices do not divide by tensor 3 x pipeline 1 x context 1"
+    }
    ]
   }
  ]
@@ -136,16 +150,26 @@ TEST_CASE("the trace is the best plan's of the base, or the first that was trace
 TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothing") {
   auto r = test::made_result();
   r.runs.erase(r.runs.begin() + 2);
-  CHECK(reports::csv(r) ==
-        "scenario,variant,plan,framework,replanned,status,plan_summary,gpus,iteration_time_s,throughput_samples_per_s,tokens_per_s,mfu,mfu_"
-        "causal,compute_s,"
-        "exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,search_time_s,simulation_time_"
-        "s\n"
-        "made up,base,data-parallel,generic,true,ok,data "
-        "8,8,0.5,128,65536,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,8589934592,17179869184,0.5,0.25\n"
-        "made up,base,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,0,0\n"
-        "made up,\"faster, by far\",data-parallel,generic,true,ok,data "
-        "8,8,0.25,256,131072,0.25,0.125,0.125,0.0625,0.03125,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+  r.runs[1].settings = {{"cluster.nodes", "2x"}};
+  r.subject = {.model = "gpt",
+               .parameters = 1,
+               .global_batch = 64,
+               .sequence_length = 512,
+               .precision = pcg::Precision::bf16,
+               .cluster = "c",
+               .nodes = 1};
+  const std::string question = "run,made up,gpt,64,512,bf16,adam,c,1,";
+  CHECK(reports::csv(std::span(&r, 1)) ==
+        "kind,scenario,model,global_batch,sequence_length,precision,optimizer,cluster,nodes,variant,set.cluster.nodes,plan,framework,"
+        "replanned,status,plan_summary,gpus,iteration_time_s,interval_low_s,interval_high_s,throughput_samples_per_s,tokens_per_s,mfu,"
+        "mfu_causal,compute_s,exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,"
+        "search_time_s,simulation_time_s\n" +
+            question +
+            "base,,data-parallel,generic,true,ok,data 8,8,0.5,0.375,0.625,128.0,65536.0,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,"
+            "8589934592,17179869184,0.5,0.25\n" +
+            question + "base,2x,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,,,0,0\n" + question +
+            "\"faster, by far\",,data-parallel,generic,true,ok,data 8,8,0.25,0.1875,0.3125,256.0,131072.0,0.25,0.125,0.125,0.0625,0.03125,"
+            "0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
 }
 
 TEST_CASE("the trace says whom a device stands for, and draws messages") {

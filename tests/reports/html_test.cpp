@@ -71,6 +71,18 @@ json data_of(const scenarios::ScenarioResult& result) {
   return json::parse(reports::scenario_page_data({&reported, 1}));
 }
 
+// The network of a cluster section, as the page draws it.
+json network_of(const std::string& section) {
+  const scenarios::Scenario s = scenarios::load_scenario(
+      base::parse_yaml(
+          "{foreshard: 1, name: n, model: {builtin: bert-large}, training: {batch_per_gpu: 4}, plans: [data-parallel], cluster: " +
+              section + "}",
+          "s.yaml"),
+      ".");
+  const json cluster = reports::cluster_data(*s.base().cluster);
+  return cluster["network"];
+}
+
 }  // namespace
 
 TEST_CASE("HTML report: results are format 1 with explanations, details are of every base run with a plan") {
@@ -91,6 +103,27 @@ TEST_CASE("HTML report: results are format 1 with explanations, details are of e
     CHECK(seconds_in(timeline) == test::about(sum, 1e-3));
     CHECK(timeline["end"].get<double>() * timeline["unit_s"].get<double>() == test::about(s.iteration_time.value(), 1e-5));
   }
+}
+
+TEST_CASE("HTML report: a network says how its switches are joined, by its kind") {
+  const json tree = network_of("{preset: dgx-h100, nodes: 32, network: {type: fat-tree, nodes_per_leaf: 8, oversubscription: 2}}");
+  CHECK(tree["kind"] == "fat tree");
+  CHECK(tree["nodes_per_leaf"] == 8);
+  CHECK(tree["oversubscription"] == 2);
+  CHECK_FALSE(tree.contains("leaves_per_pod"));
+  const json pods =
+      network_of("{preset: dgx-h100, nodes: 32, network: {type: fat-tree, nodes_per_leaf: 4, leaves_per_pod: 2, pod_oversubscription: 7}}");
+  CHECK(pods["leaves_per_pod"] == 2);
+  CHECK(pods["pod_oversubscription"] == 7);
+  const json rails = network_of("{preset: dgx-h100, nodes: 2, network: {oversubscription: 3}}");
+  CHECK(rails["oversubscription"] == 3);
+  CHECK_FALSE(rails.contains("nodes_per_leaf"));
+  CHECK(network_of("{preset: dgx-h100, nodes: 8, network: {type: torus, dimensions: [2, 4]}}")["dimensions"] == json({2, 4}));
+  const json dragonfly = network_of("{preset: dgx-h100, nodes: 8, network: {type: dragonfly, nodes_per_router: 2, routers_per_group: 4}}");
+  CHECK(dragonfly["nodes_per_router"] == 2);
+  CHECK(dragonfly["routers_per_group"] == 4);
+  CHECK(dragonfly["local_links"] == 1);
+  CHECK_FALSE(network_of("{preset: summit, nodes: 2, network: {type: switch}}").contains("oversubscription"));
 }
 
 TEST_CASE("HTML report: stages of spans are those of their operators") {
@@ -172,7 +205,8 @@ TEST_CASE("HTML report: it stays below its bound whatever was asked, and says wh
   for (int i = 0; i < 3000; ++i) {
     result.runs.push_back(test::made_run("p", fmt::format("point {}", i), true, 0.5));
     for (int n = 0; n < 10; ++n)
-      result.runs.back().notes.push_back({base::NoteKind::search, fmt::format("note {} of point {}: {}", n, i, std::string(100, 'x'))});
+      result.runs.back().notes.push_back(
+          {base::NoteKind::search, "code", fmt::format("note {} of point {}: {}", n, i, std::string(100, 'x'))});
   }
   const reports::ReportedScenario reported{&result, bert().base().cluster.get()};
   const std::string text = reports::scenario_page_data({&reported, 1});

@@ -21,7 +21,7 @@ inline scenarios::Run made_run(const std::string& plan, const std::string& varia
   r.interval_high = base::Seconds(1.25 * seconds);
   r.search_time = base::Seconds(0.5);
   r.simulation_time = base::Seconds(0.25);
-  r.notes = {{base::NoteKind::caution, "not calibrated"}};
+  r.notes = {{base::NoteKind::caution, "code", "not calibrated"}};
   r.made = std::make_shared<const pcg::Plan>();
   sim::SimulationResult s;
   s.iteration_time = base::Seconds(seconds);

@@ -44,25 +44,29 @@ TEST_CASE("the table, whole") {
   CHECK(reports::text_table(test::made_result(), {}) ==
         "made up\n"
         "\n"
-        "                 GPUs   time     90 %  tokens/s  vs base   MFU  comm.  bubble    memory  status\n"
-        "                          ms        %                        %      %       %       GiB\n"
+        "                 GPUs   time     90 %  tokens/s  vs base   MFU  comm.  bubble  host    memory  status\n"
+        "                          ms        %                        %      %       %     %       GiB\n"
         "base\n"
-        "  data-parallel     8  500.0  -25 +25     65536           25.0   25.0    12.5  8.0/16.0  ok\n"
+        "  data-parallel     8  500.0  -25 +25     65536           25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
         "    data 8\n"
-        "  megatron          8      -        -         -              -      -       -         -  infeasible\n"
+        "  megatron          8      -        -         -              -      -       -     -         -  no plan\n"
         "    8 devices do not divide by tensor 3 x pipeline 1 x context 1\n"
         "faster, by far\n"
-        "  data-parallel     8  250.0  -25 +25    131072    2.00x  25.0   25.0    12.5  8.0/16.0  ok\n"
+        "  data-parallel     8  250.0  -25 +25    131072    2.00x  25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
         "    unchanged: data 8\n"
         "\n"
-        "90 %: the interval around the time; comm.: communication that the compute stream waits for; MFU, comm. and bubble are\n"
-        "shares of the time or of the peak; memory: peak of capacity\n"
+        "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all\n"
+        "to launch kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity\n"
         "\n"
         "best: data-parallel, data 8 on 8 GPUs\n"
         "  time    compute 250 ms (50.0 %), exposed communication 125 ms (25.0 %), bubble 62.5 ms (12.5 %), idle 62.5 ms\n"
         "          (12.5 %); 90 % interval 375 ms to 625 ms\n"
+        "  waits   for communication 25.0 % of the time: overlap it, let fewer GPUs share it, or take faster links; for other\n"
+        "          pipeline stages 12.5 %: more micro-batches, or more chunks per stage, fill the bubble; for its host 12.5 %,\n"
+        "          which launches kernels more slowly than the GPU runs them: larger micro-batches, fused kernels or CUDA graphs\n"
         "  MFU     25.0 % with whole attention squares, as in the table; 12.5 % without their masked half\n"
-        "  memory  weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB, workspace 1.0 GiB\n"
+        "  memory  8.0 GiB of 16.0 GiB free; weights 1.0 GiB, gradients 1.0 GiB, optimizer 2.0 GiB, activations 3.0 GiB,\n"
+        "          workspace 1.0 GiB\n"
         "  sent    3 GB, all_gather 1 GB, all_reduce 2 GB; busiest link: nvlink (node0:gpu0->gpu1), at work 50.0 % of the time\n"
         "\n"
         "notes\n"
@@ -82,11 +86,13 @@ TEST_CASE("no line is wider than the screen, whatever the layout") {
 
 TEST_CASE("notes: the most important first, ten lines, those that differ in figures alone once") {
   auto r = test::made_result();
-  r.runs[0].notes = {{base::NoteKind::detail, "8 devices simulated as 1"}, {base::NoteKind::assumption, "no network profile"}};
+  r.runs[0].notes = {{base::NoteKind::detail, "code", "8 devices simulated as 1"},
+                     {base::NoteKind::assumption, "code", "no network profile"}};
   for (int i = 0; i < 20; ++i)
     r.runs[0].notes.push_back(
-        {base::NoteKind::search, "found in step " + std::string(static_cast<std::size_t>(1 + i % 2), static_cast<char>('a' + i))});
-  r.runs[2].notes = {{base::NoteKind::assumption, "no network profile"}, {base::NoteKind::detail, "16 devices simulated as 2"}};
+        {base::NoteKind::search, "code", "found in step " + std::string(static_cast<std::size_t>(1 + i % 2), static_cast<char>('a' + i))});
+  r.runs[2].notes = {{base::NoteKind::assumption, "code", "no network profile"},
+                     {base::NoteKind::detail, "code", "16 devices simulated as 2"}};
   const std::string few = reports::notes_text(r, 0, 120, reports::NotesShown::few);
   CHECK(std::ranges::count(few, '\n') == 2 + reports::kFewLines);
   CHECK(few.find("more: --notes all") != std::string::npos);

@@ -83,7 +83,7 @@ TEST_CASE("every kind of plan is timed under generic where the scenario names no
     CHECK(nothing[i].framework == "generic");
     CHECK(nothing[i].made->training.framework == pcg::Framework::generic);
     CHECK(time_of(nothing[i]) == time_of(generic[i]));
-    CHECK(says(nothing[i], "because the scenario names none"));
+    CHECK(says(nothing[i], "framework generic, the practice"));
     CHECK(says(generic[i], "the framework is generic\n"));
   }
 }

@@ -168,7 +168,7 @@ TEST_CASE("what is wrong with an accuracy file") {
 
 TEST_CASE("the model that ships can be read, and a run's question is told from its plan") {
   (void)shipped_intervals();
-  const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
+  const Scenario s = test::load(test::in_fp32(test::kTwoGpus) + "plans: [fsdp]\n");
   const Run run = run_scenario(s, {}).runs[0];
   const Workload w = workload_of(*run.made, *s.base().cluster, *run.simulation);
   CHECK(w.kind == WorkloadKind{"generic", "v100", "one node", "single", "sharded", "dense"});
@@ -178,7 +178,7 @@ TEST_CASE("the model that ships can be read, and a run's question is told from i
 }
 
 TEST_CASE("features of a workload: shares of the iteration, the fabric that it spans, and whether replicas share out gradients") {
-  const Scenario s = test::load(test::kTwoGpus + "plans: [fsdp]\n");
+  const Scenario s = test::load(test::in_fp32(test::kTwoGpus) + "plans: [fsdp]\n");
   pcg::Plan plan = *run_scenario(s, {}).runs[0].made;
   sim::SimulationResult result;
   result.iteration_time = base::Seconds(10);

@@ -99,7 +99,7 @@ TEST_CASE("what-ifs come after the base: the same plan first, then planned anew"
 }
 
 TEST_CASE("numbers of a run") {
-  const auto r = run(test::kTwoGpus + "plans: [data-parallel]\n");
+  const auto r = run(test::in_fp32(test::kTwoGpus) + "plans: [data-parallel]\n");
   const Run& x = r.runs[0];
   const double t = x.simulation->iteration_time.value();
   CHECK(x.samples_per_s == test::about(64 / t));
@@ -116,7 +116,7 @@ TEST_CASE("numbers of a run") {
 // throws away 2 of the 30.
 TEST_CASE("MFU is given with whole attention squares and without what causal masks throw away") {
   for (const bool causal : {true, false}) {
-    std::string text = test::kTwoGpus;
+    std::string text = test::in_fp32(test::kTwoGpus);
     const std::string model = "{builtin: mlp-mnist}";
     text.replace(text.find(model), model.size(),
                  std::string("{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, causal: ") +
@@ -130,7 +130,7 @@ TEST_CASE("MFU is given with whole attention squares and without what causal mas
 
 TEST_CASE("selective recomputation that finds no scores says that it changes nothing") {
   const auto says = [](const std::string& attention, const std::string& recompute) {
-    std::string text = test::kTwoGpus;
+    std::string text = test::in_fp32(test::kTwoGpus);
     const std::string model = "{builtin: mlp-mnist}";
     text.replace(text.find(model), model.size(),
                  "{transformer: {layers: 1, hidden: 64, heads: 2, vocab: 64, sequence_length: 64, attention: " + attention + "}}");
@@ -157,7 +157,7 @@ TEST_CASE("a plan that cannot be made is an answer with its reason") {
   const auto r = run(test::kTwoGpus + "plans: [{megatron: {tensor: 3}}]\n");
   CHECK(r.runs[0].status == Status::infeasible);
   CHECK(scenarios::run_notes(r.runs[0]) ==
-        std::vector<base::Note>{{base::NoteKind::problem, "2 devices do not divide by tensor 3 x pipeline 1 x context 1"}});
+        std::vector<base::Note>{{base::NoteKind::problem, "no-plan", "2 devices do not divide by tensor 3 x pipeline 1 x context 1"}});
 }
 
 TEST_CASE("too little memory is an answer with times, and what makes it") {
@@ -209,19 +209,18 @@ TEST_CASE("the same answer whatever the number of worker processes") {
   CHECK(one == timeless(run(text, 7)));
 }
 
-TEST_CASE("a search that time or its candidates ended says so, and how it ends alike everywhere") {
+TEST_CASE("a search that its budget or its candidates ended says so") {
   const scenarios::ScenarioResult r = run(test::kTwoGpus +
                                           "plans: [{flexflow: {budget: 0 s}, name: timed}, {flexflow: {candidates: 3}, name: counted}, "
                                           "{flexflow: {candidates: 3}, name: again}]\n");
-  const auto first_note = [&](const char* plan) {
-    const auto at = std::ranges::find(r.runs, plan, &scenarios::Run::plan);
-    return scenarios::run_notes(*at).at(0).text;
+  const auto note_of = [&](const char* plan) {
+    const auto notes = scenarios::run_notes(*std::ranges::find(r.runs, plan, &scenarios::Run::plan));
+    return std::ranges::find(notes, "search-limit", &base::Note::code)->text;
   };
-  CHECK(
-      first_note("timed") ==
-      "the search was cut off before its end: there may be better plans that it has not seen, and another run may find another plan; with "
-      "candidates: 1 it ends alike everywhere");
-  CHECK(first_note("counted") == "the search ended at its limit of candidates: there may be better plans that it has not seen");
+  CHECK(note_of("timed") ==
+        "the search ended when its budget was spent, on every machine at the same place: there may be better plans that "
+        "it has not evaluated");
+  CHECK(note_of("counted") == "the search ended at its limit of candidates: there may be better plans that it has not evaluated");
   CHECK(search::stop_reason(std::ranges::find(r.runs, "counted", &scenarios::Run::plan)->planning->termination) == "candidate_limit");
   CHECK(r.runs[1].simulation->iteration_time == r.runs[2].simulation->iteration_time);
 }

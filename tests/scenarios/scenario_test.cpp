@@ -93,8 +93,8 @@ TEST_CASE("what-ifs are tried when the scenario is loaded") {
         std::string::npos);  // a V100 has none
   CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {training.optimiser: sgd}}\n").find("unknown key \"optimiser\"") !=
         std::string::npos);
-  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {nodes: 2x}}\n").find("\"nodes\" is no part of model, cluster or training") !=
-        std::string::npos);
+  CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {nodes: 2x}}\n")
+            .find("\"nodes\" is no part of model, cluster, training or plans") != std::string::npos);
   CHECK(test::problems(kGood + "what_if:\n  - {name: base, set: {cluster.nodes: 2x}}\n").find("\"base\" is the scenario itself") !=
         std::string::npos);
   CHECK(test::problems(kGood + "what_if:\n  - {name: a, set: {cluster.nodes: 2x}}\n  - {name: a, set: {cluster.nodes: 3x}}\n")

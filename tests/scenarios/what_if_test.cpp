@@ -42,7 +42,7 @@ double sum_of(const std::map<std::string, Sensitivity>& all) {
 
 // Wide layers over a wire of 1 GB/s: the wire decides.
 std::string wide_mlp(const std::string& wire, double compute = 1) {
-  std::string text = test::kTwoGpus + "plans: [data-parallel]\nsensitivity: true\n";
+  std::string text = test::in_fp32(test::kTwoGpus) + "plans: [data-parallel]\nsensitivity: true\n";
   const std::string from = "{bandwidth: 1 GB/s, latency: 1 us}";
   text.replace(text.find(from), from.size(), wire);
   const std::string count = "count: 2}";

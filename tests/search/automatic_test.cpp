@@ -54,11 +54,11 @@ TEST_CASE("planners in worker processes answer what they answer one after anothe
 TEST_CASE("planners that the time does not reach are counted") {
   const test::Question q(test::kSmallGpt, 1, 4, 16);
   double now = 0;
-  const search::SearchContext late{.clock = [&] { return base::Seconds(now += 100); }};
+  const search::SearchContext late{.clock = [&] { return base::Seconds(now += 25); }};
   const search::SearchResult r =
       ask_all(q.problem(), late, {search::data_parallel_planner(), search::fsdp_planner(), search::fsdp_planner()});
   REQUIRE(r.best);
-  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(r.termination.limit() == search::Limit::effort);
   CHECK(std::ranges::any_of(r.notes, [](const std::string& n) { return n.find("not asked: the time was up") != std::string::npos; }));
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("a search that its share of the time ends makes the answer one of a ti
   ended.kind = "ended";
   ended.plan = [](const search::Problem& p, const search::OptionValues&, const search::SearchContext&) {
     search::SearchResult r = search::result_of_rule(search::data_parallel_plan(p, {}));
-    r.termination = search::Termination::feasible(search::Limit::time);
+    r.termination = search::Termination::feasible(search::Limit::effort);
     return r;
   };
   const search::SearchResult r = ask_all(q.problem(), {}, {search::data_parallel_planner(), ended});
   REQUIRE(r.best);
-  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(r.termination.limit() == search::Limit::effort);
   CHECK(std::ranges::find(r.notes, "searches that their share of the time ended: ended") != r.notes.end());
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("the search answers with what it simulated, and it is not worse than p
   CHECK(r.simulation->iteration_time == *r.objective);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {}).value()).iteration_time);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {.tensor = 2}).value()).iteration_time);
-  for (const search::LostCandidate& l : r.lost) CHECK(std::get<search::Slower>(l.why).time >= *r.objective);
+  for (const search::LostCandidate& l : r.lost) CHECK(std::get<search::Slower>(l.why).time * 1.01 >= *r.objective);  // of a tie, the plainest is the answer
 }
 
 TEST_CASE("what a search did not look at is counted by why, and the counts add up to the grid") {
@@ -145,10 +145,10 @@ TEST_CASE("a search without time says so") {
   // The start takes the first tick: of 3.5 half go into bounds, one cut, and the rest into looking at its first plans, one of them.
   const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(3.5)}, context);
   CHECK_FALSE(r.termination.has_plan());
-  CHECK(r.termination.limit() == search::Limit::time);
-  CHECK(search::stop_reason(r.termination) == "time_limit");
+  CHECK(r.termination.limit() == search::Limit::effort);
+  CHECK(search::stop_reason(r.termination) == "effort_limit");
   REQUIRE_FALSE(r.notes.empty());
-  CHECK(r.notes[0].ends_with(" were not reached in time"));
+  CHECK(r.notes[0].ends_with(" were not evaluated"));
 }
 
 TEST_CASE("a grid that is too large for its time still gives a plan") {
@@ -159,8 +159,8 @@ TEST_CASE("a grid that is too large for its time still gives a plan") {
   // Half of 50 looks at the clock bounds a part of the grid, and the rest finds the best of that part.
   const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(50)}, context);
   CHECK(r.termination.has_plan());
-  CHECK(r.termination.limit() == search::Limit::time);
-  CHECK(search::stop_reason(r.termination) == "time_limit");
+  CHECK(r.termination.limit() == search::Limit::effort);
+  CHECK(search::stop_reason(r.termination) == "effort_limit");
 }
 
 TEST_CASE("each device is asked for what it has itself: a small one beside a large one does not make the grid infeasible") {

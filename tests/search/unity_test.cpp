@@ -208,7 +208,7 @@ TEST_CASE("a search that is out of time gives the best so far") {
   const search::SearchContext late{.clock = [&] { return base::Seconds(now += 10); }};
   const search::SearchResult r = search::unity_search(q.problem(), {.budget = base::Seconds(1)}, late);
   REQUIRE(r.best);
-  CHECK(r.termination.limit() == search::Limit::time);
+  CHECK(r.termination.limit() == search::Limit::effort);
 }
 
 TEST_CASE("an interrupted search gives the best so far") {

@@ -329,6 +329,29 @@ TEST_CASE("spans are on streams of simulated devices and last as long as the ite
   CHECK(!r.memory_over_time.empty());
 }
 
+TEST_CASE("memory over an iteration goes up and down layer by layer, and its most is the peak") {
+  const auto cluster = test::star(1, 4);
+  const auto graph = test::mlp(8, 64, 64);
+  auto sharded = test::plan_of(graph, {{"*", {{"b", 4}}}}, 4);
+  sharded.zero = 3;
+  for (const pcg::Plan& plan :
+       {test::plan_of(graph, {{"*", {{"b", 4}}}}, 4), sharded, test::pipeline_of(graph, 4, 1, 6, pcg::ScheduleKind::one_f_one_b)}) {
+    const auto r = sim::simulate_plan(plan, cluster, {.trace = true});
+    base::Bytes most;
+    std::size_t ups = 0, downs = 0;
+    for (std::size_t i = 0; i < r.memory_over_time.size(); ++i) {
+      const sim::MemorySample& s = r.memory_over_time[i];
+      most = std::max(most, s.used);
+      if (i == 0 || r.memory_over_time[i - 1].device != s.device) continue;
+      CHECK(r.memory_over_time[i - 1].time < s.time);
+      (s.used > r.memory_over_time[i - 1].used ? ups : downs) += 1;
+    }
+    CHECK(most.value() == test::about(r.memory.peak.value()));
+    CHECK(ups >= 8);  // a layer's activations at a time
+    CHECK(downs >= 7);
+  }
+}
+
 TEST_CASE("notes tell what is assumed, where it matters") {
   const auto all_notes = [](const sim::SimulationResult& r) {
     std::string all;

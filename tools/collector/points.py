@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""points.py COLLECT.json CLUSTER GROUP [--autocast]: prints the iterations of a collector's file as points (docs/formats.md, "Points"),
+"""points.py COLLECT.json CLUSTER GROUP [--autocast]: prints the iterations of a collector's file as points (docs/formats/measurements.md, "Points"),
 which `foreshard validate` holds forecasts against. CLUSTER: a preset whose GPUs were measured; GROUP: what names of groups begin with.
 Iterations under autocast are left out, since no scenario can say it: with --autocast they alone are printed, as if they were half precision
 throughout.

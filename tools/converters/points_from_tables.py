@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Converts public end-to-end tables to points tables for `foreshard validate` (docs/formats.md, "Points").
+"""Converts public end-to-end tables to points tables for `foreshard validate` (docs/formats/measurements.md, "Points").
 
 tools/converters/points_from_tables.py DATA_DIR OUT_DIR
 

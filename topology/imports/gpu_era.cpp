@@ -5,6 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string>
+#include <utility>
+
+#include "base/units.hpp"
+#include "base/yaml/tree.hpp"
+#include "topology/load.hpp"
 
 namespace topology::imports {
 namespace {
@@ -49,10 +55,48 @@ std::optional<GpuEra> era_of_nvlinks(int links) {
 
 GpuEra unknown_era() { return {}; }
 
+namespace {
+
+std::string generation(std::string_view device_type) { return std::string(device_type.substr(0, device_type.find('-'))); }
+
+// GB/s of a type of link in a preset; nullopt: it has none.
+std::optional<double> link_speed(const base::Yaml& preset, const char* link) {
+  const base::Yaml* links = preset.find("links");
+  const base::Yaml* found = links != nullptr ? links->find(link) : nullptr;
+  const base::Yaml* bandwidth = found != nullptr ? found->find("bandwidth") : nullptr;
+  const auto value = bandwidth != nullptr ? base::parse_bandwidth(bandwidth->scalar) : std::nullopt;
+  return value ? std::optional(value->value() / 1e9) : std::nullopt;
+}
+
+// The machine that ships with GPUs of this generation, where this folder has no figures of its own: "pcie-l40s-4" for an l40s-48gb.
+std::optional<GpuEra> era_of_preset(std::string_view device_type) {
+  for (const std::string& preset : preset_names()) {
+    const base::Yaml& section = *preset_section(preset);
+    const base::Yaml* node = section.find("node");
+    const base::Yaml* gpus = node != nullptr ? node->find("gpus") : nullptr;
+    const base::Yaml* type = gpus != nullptr ? gpus->find("type") : nullptr;
+    if (type == nullptr || generation(type->scalar) != generation(device_type)) continue;
+    const base::Yaml* name = section.find("name");
+    GpuEra era;
+    era.name = era.direct_preset = era.switched_preset = name != nullptr ? std::string_view(name->scalar) : std::string_view();
+    era.nvlink_gb_s = link_speed(section, "nvlink").value_or(0);
+    era.nvlinks = era.nvlink_gb_s > 0 ? era.nvlinks : 0;
+    era.pcie_gb_s = link_speed(section, "pcie").value_or(era.pcie_gb_s);
+    era.xbus_gb_s = link_speed(section, "xbus").value_or(era.pcie_gb_s);  // as fast as PCIe at least: a bus between sockets carries it
+    era.nic_gb_s = link_speed(section, "infiniband").value_or(link_speed(section, "ethernet").value_or(era.nic_gb_s));
+    return era;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, PeerLinks links,
                      NodeSketch& sketch) {
   if (!asked.empty()) {
-    const auto era = era_of_type(asked);
+    auto era = era_of_type(asked);
+    if (!era && (era = era_of_preset(asked)))
+      sketch.note(fmt::format("Links are those of the preset {}, which has such GPUs.", era->direct_preset));
     if (!era) {
       sketch.note(fmt::format("Nothing is known here about machines with {}: NVLink of 25 GB/s and PCIe 3.0 are assumed.", asked));
     }

@@ -21,7 +21,7 @@ inline constexpr std::string_view kChooseGpu = "choose-a-gpu";
 
 struct ImportedTopology {
   std::string format;              // "nvidia-smi topo -m", "NCCL topology XML", "Slurm topology.conf"
-  std::string yaml;                // a cluster file (docs/formats.md) that load_cluster takes; the notes are its first comments
+  std::string yaml;                // a cluster file (docs/formats/cluster.md) that load_cluster takes; the notes are its first comments
   std::vector<std::string> notes;  // what was assumed, merged or cannot be expressed, a sentence each
   int nodes = 1;
   int gpus = 0, cpus = 0, switches = 0, nics = 0, wires = 0;  // of one node; of a placeholder or preset node: 0

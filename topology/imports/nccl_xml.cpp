@@ -115,7 +115,8 @@ void wire_device(NcclNode& n, const NcclPci& device, const std::string& above, c
   const bool only_nvlink = !device.bandwidth && device.gpu &&
                            std::ranges::any_of(device.gpu->nvlinks, [](const NcclNvlink& l) { return l.to == NcclNvlink::To::cpu; });
   if (!device.bandwidth) ++(only_nvlink ? n.only_nvlink : n.unknown_pcie);
-  const int link = n.sketch.link("pcie", device.bandwidth.value_or(base::gb_per_s(16)));
+  const int link = n.sketch.link("pcie", device.bandwidth.value_or(base::gb_per_s(16)),
+                                 device.bandwidth ? NodeSketch::Figures::known : NodeSketch::Figures::assumed);
   if (device.gpu) {
     const auto gpu = std::ranges::find(n.gpus, &device, &PlacedGpu::place);
     gpu->cpu = cpu;
@@ -212,7 +213,7 @@ std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std
   for (const auto& [kind, ports] : n.port_kinds)
     if (!n.port_kinds.contains(n.network) || ports >= n.port_kinds.at(n.network)) n.network = kind;
   for (const auto& cpu : n.tree.cpus) wire_cpu(n, cpu);
-  n.sketch.wire_all_pairs(n.cpus, n.sketch.link("xbus", base::gb_per_s(xbus_gb_s(n.tree.cpus.front()))));
+  n.sketch.wire_all_pairs(n.cpus, n.sketch.link("xbus", base::gb_per_s(xbus_gb_s(n.tree.cpus.front())), NodeSketch::Figures::assumed));
   if (n.cpus.size() > 1)
     n.sketch.note(fmt::format("CPUs are joined two by two by a bus of {}, by what the file says of the CPU.",
                               base::to_text(base::gb_per_s(xbus_gb_s(n.tree.cpus.front())))));

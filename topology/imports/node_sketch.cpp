@@ -68,7 +68,9 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
   const auto uses = [&](std::string_view link) {
     return std::ranges::any_of(links_, [&](const LinkType& l) { return l.name == link && l.uses > 0; });
   };
-  const auto preset = uses("nvswitch") ? switched_preset_ : uses("nvlink") ? direct_preset_ : std::string();
+  const auto preset = uses("nvswitch")                                       ? switched_preset_
+                      : uses("nvlink") || direct_preset_ == switched_preset_ ? direct_preset_
+                                                                             : std::string();
   const auto* section = preset_section(preset);
   const auto* profile = section != nullptr ? section->find("network_profile") : nullptr;
   if (profile == nullptr) return;
@@ -76,10 +78,10 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
   notes_.push_back(fmt::format("Collectives are timed with the network profile {}, that of the preset {}.", profile->scalar, preset));
 }
 
-int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth) {
+int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth, Figures figures) {
   for (std::size_t i = 0; i < links_.size(); ++i)
     if (links_[i].name == name && links_[i].bandwidth == bandwidth) return static_cast<int>(i);
-  links_.push_back({std::string(name), bandwidth, 0});
+  links_.push_back({std::string(name), bandwidth, figures, 0});
   return static_cast<int>(links_.size()) - 1;
 }
 
@@ -134,6 +136,7 @@ base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
     auto link = base::Yaml::make_map();
     put(link, "bandwidth", base::to_text(links_[i].bandwidth));
     put(link, "latency", base::to_text(latency(links_[i].name)));
+    if (links_[i].figures == Figures::assumed) put(link, "assumed", "true");
     links.set(names[i], std::move(link));
   }
   return links;

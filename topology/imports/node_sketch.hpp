@@ -21,8 +21,10 @@ class NodeSketch {
  public:
   NodeSketch(std::string format, std::string file) : format_(std::move(format)), file_(std::move(file)) {}
 
-  // Link types of one name but different figures get different names when written: the one used most keeps the plain name.
-  int link(std::string_view name, base::BytesPerSecond bandwidth);
+  // Link types of one name but different figures get different names when written: the one used most keeps the plain name. `figures`:
+  // whether the file says how fast the link is, or its GPU's data sheet; else the description marks the link as assumed.
+  enum class Figures { known, assumed };
+  int link(std::string_view name, base::BytesPerSecond bandwidth, Figures figures = Figures::known);
   void add_gpus(std::string type, int count);
   [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
   [[nodiscard]] std::string add_nic() { return add("nic", nics_++); }
@@ -42,6 +44,7 @@ class NodeSketch {
   struct LinkType {
     std::string name;
     base::BytesPerSecond bandwidth;
+    Figures figures = Figures::known;
     int uses = 0;
   };
   struct Wire {

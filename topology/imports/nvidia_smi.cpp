@@ -94,9 +94,11 @@ void name_devices(SmiNode& n) {
   if (!renamed.empty()) n.sketch.note(fmt::format("Names: {}.", fmt::join(renamed, ", ")));
 }
 
+NodeSketch::Figures figures_of(const GpuEra& era) { return era.name.empty() ? NodeSketch::Figures::assumed : NodeSketch::Figures::known; }
+
 void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
   if (!d.switched(links_of_a_gpu(n))) {
-    const int link = n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s));
+    const int link = n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s), figures_of(n.era));
     for (const auto a : d.gpus)
       for (const auto b : d.gpus)
         if (a < b && n.m.at(a, b).nvlinks > 0) n.sketch.wire(n.names[a], n.names[b], link, n.m.at(a, b).nvlinks);
@@ -106,7 +108,7 @@ void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
     refuse(n.source.at(n.m.devices[d.gpus[0]].line),
            fmt::format("{} NVLinks on one GPU, more than the {} that it can have", d.most_summed, links_of_a_gpu(n)),
            "NVSwitch would join every pair, and here some have no NVLink");
-  const int link = n.sketch.link("nvswitch", base::gb_per_s(n.era.nvlink_gb_s));
+  const int link = n.sketch.link("nvswitch", base::gb_per_s(n.era.nvlink_gb_s), figures_of(n.era));
   const auto hub = n.sketch.add_switch(n.era.nvls ? SwitchKind::in_network : SwitchKind::plain);
   for (const auto a : d.gpus) {
     int links = 0;
@@ -158,7 +160,7 @@ void wire_cpus(SmiNode& n, const SmiPlaces& places) {
       wire_groups(n, group, places.pix, above, [&](const std::vector<std::size_t>& leaf, const std::string& to) { wire_all(n, leaf, to); });
     });
   }
-  const int xbus = n.sketch.link("xbus", base::gb_per_s(n.era.xbus_gb_s));
+  const int xbus = n.sketch.link("xbus", base::gb_per_s(n.era.xbus_gb_s), NodeSketch::Figures::assumed);
   n.sketch.wire_all_pairs(cpus, xbus);
   if (count > 1)
     n.sketch.note(fmt::format("{} NUMA nodes, a CPU each, every two joined by a bus of {}: the matrix does not say how.", count,
@@ -167,7 +169,7 @@ void wire_cpus(SmiNode& n, const SmiPlaces& places) {
 
 void wire_network(SmiNode& n) {
   if (std::ranges::all_of(n.m.devices, &SmiDevice::gpu)) return;
-  n.sketch.join_by_switch(n.sketch.link("infiniband", base::gb_per_s(n.era.nic_gb_s)));
+  n.sketch.join_by_switch(n.sketch.link("infiniband", base::gb_per_s(n.era.nic_gb_s), NodeSketch::Figures::assumed));
   n.sketch.note(fmt::format(
       "The matrix has no speeds of NICs: InfiniBand of {} each is assumed. Take out those that only serve storage or management.",
       base::to_text(base::gb_per_s(n.era.nic_gb_s))));
@@ -198,7 +200,7 @@ std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const s
     refuse(n.source.at(n.m.devices[0].line), problem, "PCIe is a tree: one of these relations is wrong");
   for (auto& note : places.notes) n.sketch.note(std::move(note));
   for (const auto& domain : domains) wire_nvlink(n, domain);
-  n.pcie = n.sketch.link("pcie", base::gb_per_s(n.era.pcie_gb_s));
+  n.pcie = n.sketch.link("pcie", base::gb_per_s(n.era.pcie_gb_s), figures_of(n.era));
   wire_cpus(n, places);
   wire_network(n);
   note_assumptions(n);

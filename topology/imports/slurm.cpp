@@ -139,10 +139,10 @@ void add_placeholder_node(SlurmNetwork& net, base::Yaml& cluster) {
   NodeSketch sketch(kFormat, net.file);
   sketch.add_gpus(net.config.gpu.empty() ? std::string(kChooseGpu) : net.config.gpu, 1);
   const auto cpu = sketch.add_cpu(), nic = sketch.add_nic();
-  const int pcie = sketch.link("pcie", base::BytesPerSecond(16e9));
+  const int pcie = sketch.link("pcie", base::BytesPerSecond(16e9), NodeSketch::Figures::assumed);
   sketch.wire("gpu0", cpu, pcie);
   sketch.wire(cpu, nic, pcie);
-  sketch.join_by_switch(sketch.link("infiniband", base::BytesPerSecond(12.5e9)));
+  sketch.join_by_switch(sketch.link("infiniband", base::BytesPerSecond(12.5e9), NodeSketch::Figures::assumed));
   const auto document = base::parse_yaml(std::move(sketch).finish().yaml, net.file);
   for (const char* key : {"links", "node"}) cluster.set(key, *document.find("cluster")->find(key));
   net.notes.emplace_back(

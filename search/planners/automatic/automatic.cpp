@@ -15,7 +15,7 @@
 namespace search {
 namespace {
 
-constexpr double kBudget = 240;  // seconds
+constexpr double kBudget = 60;  // seconds
 
 // The planner's defaults, and these limits where it searches.
 OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
@@ -132,10 +132,10 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   for (const Found& f : all) {
     const std::optional<Limit> limit = f.result.termination.limit();
     budget.add_part(f.result.counted, limit);
-    if (limit == Limit::time) out_of_time.push_back(f.planner);
+    if (limit == Limit::time || limit == Limit::effort) out_of_time.push_back(f.planner);
     if (limit == Limit::candidates) out_of_candidates.push_back(f.planner);
   }
-  if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::time);
+  if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::effort);
   SearchResult r = std::move(confirmation).result(budget);
   // Without any plan the reason of the last that was asked is given.
   if (!r.best && !r.closest && !budget.ended_by())
@@ -160,7 +160,7 @@ Planner auto_planner(std::vector<Planner> others) {
           .about = "Every planner, within one budget; the best plan of all, and who found it.",
           .searches = true,
           .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {},
-                                 "the time that all searches together may take"),
+                                 "effort of all searches in seconds of one core, counted by steps"),
           .plan = [planners = std::move(others)](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return best_of(planners, p, limits_of(o), c);
           }};

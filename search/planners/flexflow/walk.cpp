@@ -1,4 +1,5 @@
 #include "search/planners/flexflow/walk.hpp"
+#include "sim/effort.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +34,7 @@ Walk::Walk(const OperatorGraph& graph, Placements& placements, int devices, Budg
     : graph_(graph),
       placements_(placements),
       budget_(budget),
+      devices_(devices),
       schedule_(devices, graph.nodes.size(), graph.edges),
       edges_of_(graph.nodes.size()),
       operators_(graph.nodes.size()),
@@ -100,6 +102,7 @@ Position Walk::run(const Position& start, std::size_t proposals, double alpha, b
   Position best = now_;
   for (std::size_t i = 0; i < proposals && budget_.take(); ++i) {
     ++proposals_;
+    budget_.spend(sim::kWalkStep * static_cast<double>(graph_.nodes.size()) * devices_);
     const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
     const Placement before = now_.at[who], after = placements_.any(graph_.kinds[who], random);
     // Drawn in any case, so that what is found out does not decide what comes next.

@@ -182,6 +182,7 @@ class Walk {
   const OperatorGraph& graph_;
   Placements& placements_;
   Budget& budget_;
+  int devices_;
   Schedule schedule_;
   std::vector<std::vector<std::uint32_t>> edges_of_;  // per operator
   double room_ = 0;

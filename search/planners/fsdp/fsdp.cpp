@@ -96,7 +96,7 @@ class QuickestSearch {
 };
 
 constexpr int kStages = 3;
-constexpr double kTimeToChoose = 60;          // seconds; all choices of gpt3-175b on 1,024 GPUs take one
+constexpr double kTimeToChoose = 12;          // seconds; all choices of gpt3-175b on 1,024 GPUs take one
 constexpr std::int64_t kMostSizes = 1 << 16;  // nothing trains with nearly as many
 
 bool synchronises_once(const OptionValues& o) { return o.choice("synchronise") == 0; }
@@ -214,7 +214,7 @@ Planner fsdp_planner() {
                offload_blocks_option(),
                chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
                overlap_option({"gradients", "parameters"})},
-              "the time that the choice of what is not given may take"),
+              "effort in seconds of one core, counted by steps"),
           .contradiction = fsdp_contradiction,
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             const std::vector<GridConfig> grids = grids_of(p, o);

@@ -18,7 +18,7 @@ namespace search {
 // simulated in any case.
 
 struct MegatronSearchConfig {
-  SearchLimits budget = base::Seconds(60);
+  SearchLimits budget = base::Seconds(12);
   int simulate_best = 16;  // ranked candidates that are simulated whole
 };
 

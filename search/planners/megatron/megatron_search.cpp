@@ -333,7 +333,7 @@ Termination termination_of(const Findings& found, const std::optional<Refusal>& 
 }
 
 // "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are slower than the best, 4 were simulated".
-std::string statistics(std::size_t plans, const Findings& found, std::optional<Limit> ended_by) {
+std::string statistics(std::size_t plans, const Findings& found) {
   std::vector<std::string> parts;
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
@@ -344,7 +344,7 @@ std::string statistics(std::size_t plans, const Findings& found, std::optional<L
   add(found.pruned.dominated, "are slower than the best by their bounds or estimates");
   add(found.simulated.size() - found.refined - (found.has_data_parallel ? 1 : 0), "were simulated");
   add(found.pruned.unsimulated, "were not, because simulate_best were");
-  add(found.pruned.unreached, ended_by == Limit::candidates ? "were not reached by as many candidates" : "were not reached in time");
+  add(found.pruned.unreached, "were not evaluated");
   if (found.has_data_parallel) parts.emplace_back("plain data parallelism was simulated as well");
   return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
 }
@@ -359,6 +359,25 @@ std::string refinement(const Findings& found) {
   return fmt::format(
       "the best of the grid was tried with {} other choice{} of its framework, {}; {}", found.refined, found.refined == 1 ? "" : "s",
       found.changed.empty() ? "none of them better" : fmt::format("of which {} came out better", fmt::join(found.changed, ", ")), kLeftOut);
+}
+
+// Plans whose times differ by less are a tie: forecasts are not so good that the difference means anything.
+constexpr double kTie = 1.01;
+
+std::vector<Simulated>::iterator plainest_of_best(std::vector<Simulated>& simulated) {
+  const base::Seconds limit = std::ranges::min_element(simulated, {}, &Simulated::time)->time() * kTie;
+  return std::ranges::min_element(simulated, {}, [&](const Simulated& s) {
+    return std::tuple(s.time() > limit, s.time() > limit ? 0 : choices_of(s.config), s.time());
+  });
+}
+
+// "a tie: 3 plans are within 1 %, and this is the plainest; the quickest is data 8 x pipeline 2, 1.2 s".
+std::string tie_text(const Simulated& chosen, const std::vector<Simulated>& simulated) {
+  const Simulated& quickest = *std::ranges::min_element(simulated, {}, &Simulated::time);
+  if (quickest.plan.summary == chosen.plan.summary) return "";
+  const auto tied = std::ranges::count_if(simulated, [&](const Simulated& s) { return s.time() <= quickest.time() * kTie; });
+  return fmt::format("a tie: {} plans are within 1 % of each other, and this is the plainest; the quickest is {}, {}", tied,
+                     quickest.plan.summary, base::to_text(quickest.time()));
 }
 
 bool has_experts(const pcg::Graph& model) {
@@ -379,9 +398,9 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   Findings found = search_grid(problem, bounds, std::move(ranking), config.simulate_best, budget, context);
 
   std::optional<Limit> ended_by;
-  if (found.pruned.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::time));
+  if (found.pruned.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::effort));
   SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
-  result.notes.push_back(statistics(plans, found, ended_by));
+  result.notes.push_back(statistics(plans, found));
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
   if (has_experts(problem.model))
     result.notes.emplace_back(
@@ -391,7 +410,8 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
     result.closest = std::move(found.closest);
     return result;
   }
-  auto best = std::ranges::min_element(found.simulated, {}, &Simulated::time);  // the first of equals
+  const auto best = plainest_of_best(found.simulated);
+  if (std::string tie = tie_text(*best, found.simulated); !tie.empty()) result.notes.push_back(std::move(tie));
   result.lost = lost_to(*best, found.simulated, std::move(found.no_fit));
   result.objective = best->time();
   result.best = std::move(best->plan);
@@ -410,7 +430,7 @@ Planner megatron_search_planner() {
           .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
                                  {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
                                    "number of the best plans of the grid that are simulated whole, besides plain data parallelism"}},
-                                 "the time that the search may take; bounds of all plans take half of it at most"),
+                                 "effort in seconds of one core, counted by steps; bounds take half of it at most"),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
           }};

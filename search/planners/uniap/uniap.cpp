@@ -30,7 +30,7 @@ class UniapSearch {
     find_candidates();
     solve();
     confirm();
-    if (open_ > 0) search_.budget().end(Limit::time);
+    if (open_ > 0) search_.budget().end(Limit::effort);
     SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
     r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly",
                                   layers_, candidates_.size(), solved_));

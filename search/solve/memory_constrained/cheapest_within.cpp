@@ -86,6 +86,7 @@ struct Corner {
 std::optional<Corner> corner(const ConstrainedProblem& problem, double multiplier, Incumbent& best, const Budget& budget) {
   const ChoiceProblem choices = penalised(problem, multiplier);
   while (!budget.time_is_up()) {
+    budget.spend(effort_of(choices));
     Chosen c = cheapest(choices);
     if (best.is_new(c.choice)) continue;  // the tables of pairs are shared
     Corner found{.choice = std::move(c.choice), .value = c.seconds, .is_optimal = c.is_optimal};

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "sim/effort.hpp"
+
 namespace search {
 namespace {
 
@@ -236,6 +238,13 @@ Elimination eliminate(Factors& factors, const std::vector<bool>& stays, double m
 }
 
 }  // namespace
+
+base::Seconds effort_of(const ChoiceProblem& problem) {
+  double entries = 0;
+  for (const ChoiceProblem::Pair& p : problem.pairs)
+    entries += static_cast<double>(p.costs->rows * p.costs->columns * std::max(p.costs->rows, p.costs->columns));
+  return sim::kPairEntry * entries;
+}
 
 Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   const std::vector<std::vector<std::uint32_t>> left = without_dead_ends(problem);

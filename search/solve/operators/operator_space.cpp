@@ -63,6 +63,7 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Objective& ob
     }
   }
   while (!budget.time_is_up()) {
+    budget.spend(effort_of(problem));
     const Chosen chosen = search::cheapest(problem);
     bool is_new = false;
     for (std::size_t p = 0; p < problem.pairs.size(); ++p)

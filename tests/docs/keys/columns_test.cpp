@@ -1,4 +1,4 @@
-// Tables of docs/formats.md that are no maps of keys: columns of CSV, faults, operators, and paths of what-ifs.
+// Tables of docs/formats that are no maps of keys: columns of CSV, faults, operators, and paths of what-ifs.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -26,7 +26,7 @@ namespace {
 
 std::vector<test::KeyTable> tables_named(const std::string& name) {
   std::vector<test::KeyTable> found;
-  for (test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md")))
+  for (test::KeyTable& t : test::tables_of(test::formats_text()))
     if (t.name == name) found.push_back(std::move(t));
   return found;
 }

@@ -1,4 +1,4 @@
-// The JSON of a run: every key that is written has its row in docs/formats.md, of the type that the row says, and every row is written.
+// The JSON of a run: every key that is written has its row in docs/formats, of the type that the row says, and every row is written.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
@@ -103,7 +103,7 @@ struct Documented {
 // The rows of the tables of a section, their keys below `place`.
 std::vector<Documented> rows_of(const std::string& table, const std::string& place) {
   std::vector<Documented> all;
-  for (const test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md")))
+  for (const test::KeyTable& t : test::tables_of(test::formats_text()))
     if (t.name == table)
       for (const test::KeyRow& row : t.rows)
         for (const std::string& key : row.keys) all.push_back({below(place, key), row});
@@ -112,7 +112,7 @@ std::vector<Documented> rows_of(const std::string& table, const std::string& pla
 
 std::vector<Documented> documented() {
   std::vector<Documented> all;
-  for (const test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md"))) {
+  for (const test::KeyTable& t : test::tables_of(test::formats_text())) {
     const bool explanations = t.name.starts_with("Explanations:");
     if (!explanations && !t.name.starts_with("JSON result")) continue;
     for (const test::KeyRow& row : t.rows)
@@ -170,7 +170,7 @@ TEST_CASE("every key of the JSON of a run has its row, of its type, and every ro
 
 TEST_CASE("every key of a sensitivity has its row, of its type, and every row is written") {
   std::vector<Documented> rows;
-  for (const test::KeyTable& t : test::tables_of(test::text_of(SOURCE_DIRECTORY "/docs/formats.md")))
+  for (const test::KeyTable& t : test::tables_of(test::formats_text()))
     if (t.name.starts_with("Sensitivities"))
       for (const test::KeyRow& row : t.rows)
         for (const std::string& key : row.keys) rows.push_back({key, row});
@@ -225,11 +225,12 @@ TEST_CASE("the row of the status has every word for it, and the text on the CSV 
     words.emplace_back(scenarios::to_text(s));
   CHECK(test::code_words(status->row.type) == words);
 
-  const std::string text = test::text_of(SOURCE_DIRECTORY "/docs/formats.md"), header = reports::csv({});
-  const std::size_t from = text.find("CSV (`--csv`)");
-  REQUIRE(from != std::string::npos);
-  const std::vector<std::string> said =
-      test::code_words(text.substr(from + std::string("CSV (`--csv`)").size(), text.find("\n\n", from) - from));
+  const std::string text = test::formats_text(), header = reports::csv({});
+  const std::string opening = "CSV (`--csv`)";
+  const std::size_t at = text.find(opening);
+  REQUIRE(at != std::string::npos);
+  const std::size_t from = at + opening.size();
+  const std::vector<std::string> said = test::code_words(text.substr(from, text.find("\n\n", from) - from));
   std::vector<std::string> columns;
   static const std::regex column("[^,\n]+");
   for (std::sregex_iterator it(header.begin(), header.end(), column), end; it != end; ++it) columns.push_back(it->str());

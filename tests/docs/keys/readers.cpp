@@ -121,7 +121,7 @@ std::vector<KeyReader> scenario_readers() {
           compared("What-ifs", "what_if[0]", documents, scenario_value), capacity_reader()};
 }
 
-// --- planners: one table for each kind, and for each word that stands behind a kind
+// --- planners: one reader for each kind, and for each word that stands behind a kind
 
 void load_entries(const Yaml& document) {
   base::Diagnostics sink;
@@ -134,7 +134,7 @@ std::vector<KeyReader> planner_readers() {
   for (const search::Planner& p : search::planners()) {
     if (p.options.empty()) continue;
     const std::string form = p.form.empty() ? "" : fmt::format("{}: true", p.form), name = p.form.empty() ? p.kind : p.kind + ": " + p.form;
-    readers.push_back({.table = fmt::format("Plans: `{}`:", name),
+    readers.push_back({.table = fmt::format("`{}`", name),
                        .place = fmt::format("plans[0].{}", p.kind),
                        .documents = yamls({fmt::format("plans: [{{\"{}\": {{{}}}}}]", p.kind, form)}),
                        .load = load_entries,
@@ -239,7 +239,7 @@ std::vector<KeyReader> cluster_readers() {
   clusters.push_back(std::move(typed));
   KeyReader all = compared("Cluster", "cluster", clusters, cluster_value);
   all.alike = {{"cluster.node_types[]", "cluster.node"}};
-  return {all, compared("Networks", "cluster", clusters, cluster_value)};
+  return {all, compared("Networks", "cluster.network", clusters, cluster_value)};
 }
 
 // --- plans, rules, graphs
@@ -293,7 +293,7 @@ graph:
 void load_rules(const Yaml& document) { (void)rules::parse_rules(base::emit_yaml(document), "rules"); }
 
 std::vector<KeyReader> file_readers(const std::vector<std::string>& of_operators) {
-  KeyReader plan = compared("Plan file", "", yamls({kPlan}), pcg::read_plan);
+  KeyReader plan = compared("Plan file", "plan", yamls({kPlan}), pcg::read_plan);
   KeyReader operators = compared("Plan file: An operator, computing or parallel:", "plan.operators[2]", yamls({kPlan}), pcg::read_plan);
   operators.elsewhere = of_operators;
   KeyReader rules{.table = "Rule file", .place = "", .documents = yamls({kRules}), .load = load_rules, .all_required = true};
@@ -303,7 +303,7 @@ std::vector<KeyReader> file_readers(const std::vector<std::string>& of_operators
                  .load = load_rules,
                  .elsewhere = {"proof_s"},
                  .all_required = true};
-  KeyReader graph = compared("Graph file", "", yamls({kGraph}), [](const Yaml& y) { return pcg::models::read_graph(y, ""); });
+  KeyReader graph = compared("Graph file", "graph", yamls({kGraph}), [](const Yaml& y) { return pcg::models::read_graph(y, ""); });
   graph.elsewhere = of_operators;
   return {plan, operators, rules, rule, graph};
 }
@@ -367,15 +367,15 @@ std::vector<KeyReader> profile_readers() {
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
   KeyReader accuracy{.table = "Accuracy file",
-                     .place = "",
+                     .place = "accuracy",
                      .documents = yamls({scenarios::write_intervals(scenarios::shipped_intervals(), "a test")}),
                      .load = [](const Yaml& y) { (void)scenarios::read_intervals(y); },
                      .all_required = true};
   const auto of_framework = [](const Yaml& y) { return profiles::load_framework_profile(y); };
   const auto of_network = [](const Yaml& y) { return profiles::to_yaml(profiles::load_network_profile(y)); };
-  return {compared("Device profile", "", {device, whole}, device_value),
-          compared("Framework profile", "framework", frameworks, of_framework), compared("Network profile", "", networks, of_network),
-          accuracy};
+  return {compared("Device profile", "device", {device, whole}, device_value),
+          compared("Framework profile", "framework", frameworks, of_framework),
+          compared("Network profile", "network", networks, of_network), accuracy};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The readers of the tables of keys in docs/formats.md, each with sound documents that have a value at every map that the table describes.
+// The readers of the tables of keys in docs/formats, each with sound documents that have a value at every map that the table describes.
 
 #include <functional>
 #include <string>

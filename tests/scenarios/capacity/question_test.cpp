@@ -247,9 +247,9 @@ TEST_CASE("a machine that cannot train like this is pointed at below its candida
 
 TEST_CASE("a scenario is answered with its capacity, from the runs that it is based on") {
   const scenarios::ScenarioResult result = scenarios::run_scenario(
-      test::load(with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
+      test::load(test::in_fp32(with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
                                candidate("nodes: [1, 2], price: 1 USD/gpu/h") + candidate("name: again, nodes: 2, price: 2 USD/gpu/h") +
-                               "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n")),
+                               "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n"))),
       {});
   CHECK(result.runs.size() == 1);
   CHECK(result.capacity_runs.size() == 4);  // two machines, two plans
@@ -271,4 +271,29 @@ TEST_CASE("a scenario is answered with its capacity, from the runs that it is ba
   CHECK(entries[4].outcome->time == entries[2].outcome->time);  // the same machine at twice the price
   CHECK(entries[4].outcome->costs->total().value() == test::about(2 * entries[2].outcome->costs->total().value()));
   CHECK(result.capacity->choices.smallest == std::optional<std::size_t>(0));
+}
+
+TEST_CASE("a candidate with several precisions is several candidates, and a faster one that is not asked about is noted") {
+  const auto asked = [](const std::string& precision) {
+    return *test::load(
+                "foreshard: 1\nmodel: {builtin: gpt3-125m}\ntraining: {global_batch: 64, precision: bf16}\ncapacity:\n"
+                "  train: {tokens: 1B}\n  candidates: [{cluster: {preset: dgx-h100}, nodes: 1" +
+                precision + "}]\n")
+                .capacity;
+  };
+  const auto notes_faster = [](const scenarios::CapacityQuestion& q) {
+    return std::ranges::any_of(q.notes, [](const base::Note& n) { return n.code == "faster-precision"; });
+  };
+  const auto both = asked(", precision: [bf16, fp8]");
+  REQUIRE(both.points.size() == 2);
+  CHECK(both.terms.candidates[0].name == "dgx-h100, bf16");
+  CHECK(both.terms.candidates[1].name == "dgx-h100, fp8");
+  CHECK(both.machines[0].training.precision == pcg::Precision::bf16);
+  CHECK(both.machines[1].training.precision == pcg::Precision::fp8);
+  CHECK_FALSE(notes_faster(both));
+  CHECK(notes_faster(asked("")));
+  CHECK(asked(", precision: fp8").machines[0].training.precision == pcg::Precision::fp8);
+  CHECK(test::load("foreshard: 1\nmodel: {builtin: gpt3-125m}\ntraining: {global_batch: 64}\ncapacity:\n"
+                   "  train: {tokens: 1e9}\n  candidates: [{cluster: {preset: dgx-h100}, nodes: 1}]\n")
+            .capacity->terms.work.amount == 1e9);
 }

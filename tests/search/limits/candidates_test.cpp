@@ -67,7 +67,7 @@ TEST_CASE("an equal count of candidates gives an equal plan, however quick the c
         CHECK(slow.counted == quick.counted);
         CHECK(slow.notes == quick.notes);
         CHECK(stop_reason(slow.termination) == stop_reason(quick.termination));
-        CHECK(slow.termination.limit() != search::Limit::time);
+        CHECK(slow.termination.limit() != search::Limit::effort);
       }
     }
 }
@@ -101,9 +101,9 @@ TEST_CASE("a budget gives its parts shares, and keeps what ended it") {
   CHECK(counted.take());
   CHECK_FALSE(counted.take());
   CHECK(counted.ended_by() == search::Limit::candidates);
-  counted.end(search::Limit::time);
+  counted.end(search::Limit::effort);
   counted.end(search::Limit::candidates);
-  CHECK(counted.ended_by() == search::Limit::time);
+  CHECK(counted.ended_by() == search::Limit::effort);
 
   search::SearchContext clock = ticking(10);
   search::Budget timed(clock, base::Seconds(60));
@@ -113,5 +113,5 @@ TEST_CASE("a budget gives its parts shares, and keeps what ended it") {
   int taken = 0;
   while (timed.take()) ++taken;
   CHECK(taken == 4);  // two looks at the clock went into the parts
-  CHECK(timed.ended_by() == search::Limit::time);
+  CHECK(timed.ended_by() == search::Limit::effort);
 }

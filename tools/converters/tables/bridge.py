@@ -118,7 +118,7 @@ def host(recipe):
 def experts(recipe, shape):
     """Bytes per element of experts' outputs that experts with biases move besides their products (megatron-core.yaml, expert_bias): their biases and the clamps
     of their activations. Transformer Engine's op fuser has both within the products. Kernels of what is broadcast, cut from a wider tensor or of several types
-    are strided: 4 B for each element that they write, whatever they read (docs/decisions/0034-strided-kernels.md).
+    are strided: 4 B for each element that they write, whatever they read (docs/decisions/0024-frameworks-say-how-kernels-run.md).
 
     TEGroupedMLP._apply_bias (Megatron-LM, megatron/core/transformer/moe/experts.py), forward: bias times weight (strided), the sum (6), a copy that joins the
     experts (4). Backward, for the bias and the weight each a product (strided) and its sum (2), and the copy that joins the experts' gradients (4). DeepEP and

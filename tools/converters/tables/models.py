@@ -1,4 +1,4 @@
-"""What tables call models, as keys of `model.transformer` (docs/formats.md). One place for all sizes, each with its source; a name is
+"""What tables call models, as keys of `model.transformer` (docs/formats/model.md). One place for all sizes, each with its source; a name is
 searched for the model that it has. Sizes marked TODAY are read in NVIDIA-NeMo/Megatron-Bridge's recipes (tags v0.2.0 to v0.6.0), the
 rest where it says."""
 import re

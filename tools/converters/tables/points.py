@@ -1,4 +1,4 @@
-"""Reads public tables and writes points (docs/formats.md, "Points"); counts the rows that cannot be said, with the reason."""
+"""Reads public tables and writes points (docs/formats/measurements.md, "Points"); counts the rows that cannot be said, with the reason."""
 import csv
 import json
 import os

@@ -4,7 +4,7 @@
     result = foreshard.run("scenario.yaml")
     result.best.iteration_time_s
 
-run, validate and show ask the program foreshard and give its JSON, whose keys docs/formats.md lists. docs/python.md has more.
+run, validate and show ask the program foreshard and give its JSON, whose keys docs/formats/results.md lists. docs/python.md has more.
 """
 from .commands import run, show, validate
 from .errors import ForeshardError, InputError, Interrupted, ProgramError, ProgramNotFoundError

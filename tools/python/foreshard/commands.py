@@ -12,9 +12,9 @@ from .errors import InputError, Interrupted, ProgramError
 from .program import Outcome, find_program, run_program
 from .results import Answer, Result, ValidationResult
 
-FORMAT = 1  # of the JSON results, docs/formats.md
+FORMATS = (1, 2)  # of the JSON results: validate's, and run's: docs/formats
 
-_ANSWERED, _NO, _BAD_INPUT, _INCOMPLETE = 0, 1, 2, 4  # exit codes, docs/formats.md
+_ANSWERED, _NO, _BAD_INPUT, _INCOMPLETE = 0, 1, 2, 4  # exit codes, docs/formats/command-line.md
 _SIGNALLED = 128  # and the signal
 
 StrPath = str | os.PathLike[str]
@@ -35,7 +35,7 @@ def run(
 ) -> Result:
     """Answers every question in a scenario, as `foreshard run` does.
 
-    scenario: a map with the keys of docs/formats.md, the path of a file, or YAML of several lines. Files that a map or YAML names are
+    scenario: a map with the keys of docs/formats/scenario.md, the path of a file, or YAML of several lines. Files that a map or YAML names are
     relative to the working directory, those that a file names to that file.
 
     Other parameters are the options of the command. Raises InputError, ProgramError, and Interrupted on Ctrl-C.
@@ -144,9 +144,9 @@ def _parsed(outcome: Outcome) -> Any:
         parsed = json.loads(outcome.out)
     except ValueError as e:
         raise ProgramError(f"{find_program()} gave no JSON: {e}", outcome.code) from e
-    if isinstance(parsed, dict) and parsed.get("foreshard", FORMAT) != FORMAT:
+    if isinstance(parsed, dict) and parsed.get("foreshard", FORMATS[0]) not in FORMATS:
         raise ProgramError(
-            f"{find_program()} answers in format {parsed['foreshard']}, and this package reads {FORMAT}: take both of one version",
+            f"{find_program()} answers in format {parsed['foreshard']}, and this package reads {FORMATS}: take both of one version",
             outcome.code,
         )
     return parsed

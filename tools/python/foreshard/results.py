@@ -1,4 +1,4 @@
-"""Answers of the program. Annotated keys are those of docs/formats.md, which says what they mean; a test compares."""
+"""Answers of the program. Annotated keys are those of docs/formats/results.md, which says what they mean; a test compares."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ class Run(Record):
     runners_up: list[dict[str, Any]] | None
     rewrites: list[dict[str, Any]] | None
     against_data_parallel: dict[str, Any] | None
-    notes: list[str]
+    notes: list[dict[str, str]]
 
 
 class Sensitivity(Record):
@@ -88,7 +88,7 @@ class CapacityEntry(Record):
     cost_parts_usd: dict[str, float] | None
     failures: dict[str, float] | None
     plan_summary: str | None
-    notes: list[str]
+    notes: list[dict[str, str]]
 
 
 class Answer(Record):
@@ -106,6 +106,9 @@ class Result(Answer):
 
     __slots__ = ()
     scenario: str
+    question: dict[str, Any]
+    program: dict[str, str]
+    seed: int
     engine: dict[str, Any]
     capacity_summary: dict[str, Any] | None
     unanswered: int | None

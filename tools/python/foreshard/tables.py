@@ -47,7 +47,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / scale:.4g} {unit}"
 
 
-_RUN_HEADER = ["variant", "plan", "", "GPUs", "time", "90 %", "tokens/s", "vs base", "MFU", "comm.", "bubble", "memory", "status"]
+_RUN_HEADER = ["variant", "plan", "", "GPUs", "time", "90 %", "tokens/s", "vs base", "MFU", "comm.", "bubble", "host", "memory", "status"]
 
 
 def _run_cells(run: Run, base_s: float | None) -> list[str]:
@@ -55,7 +55,7 @@ def _run_cells(run: Run, base_s: float | None) -> list[str]:
     cells = [name, run.plan, run.plan_summary or "", str(run.gpus or "")]
     time, parts, memory, interval = run.iteration_time_s, run.breakdown_s, run.memory_bytes, run.iteration_time_interval_s
     if not time or parts is None or memory is None or interval is None:
-        return [*cells, *[""] * 8, run.status]
+        return [*cells, *[""] * 9, run.status]
     return [
         *cells,
         duration(time),
@@ -65,6 +65,7 @@ def _run_cells(run: Run, base_s: float | None) -> list[str]:
         _percent(run.mfu),
         _percent(parts["exposed_communication"] / time),
         _percent(parts["bubble"] / time),
+        _percent(parts["idle"] / time),
         f"{memory['peak'] / _GIB:.1f} of {memory['capacity'] / _GIB:.1f} GiB",
         "tight" if run.tight else run.status,
     ]

@@ -30,10 +30,10 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual(printed.getvalue(), expected)
 
     def test_attributes_are_the_documented_keys(self) -> None:
-        formats = (ROOT / "docs/formats.md").read_text()
+        formats = "\n".join(page.read_text() for page in sorted((ROOT / "docs/formats").glob("*.md")))
         for kind, heading in (
-            (foreshard.Run, "## JSON result, format 1"),
-            (foreshard.Sensitivity, "### Sensitivities"),
+            (foreshard.Run, "## JSON result, format 2"),
+            (foreshard.Sensitivity, "## Sensitivities"),
             (foreshard.CapacityEntry, "## Capacity result"),
         ):
             with self.subTest(kind.__name__):

@@ -98,7 +98,7 @@ class FailureTest(WithFolder):
         self.assertEqual(error.result.runs, [])
 
     def test_another_format(self) -> None:
-        self.assertIn("answers in format 2", str(self.raised("echo '{\"foreshard\": 2}'")))
+        self.assertIn("answers in format 3", str(self.raised("echo '{\"foreshard\": 3}'")))
 
     def test_no_json(self) -> None:
         self.assertIn("gave no JSON", str(self.raised("echo hello")))

@@ -1,14 +1,14 @@
 // Charts: made when they come into view, redrawn when the theme changes, with a text for those who do not see them.
 
-import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
-import { GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, VisualMapComponent } from "echarts/components";
+import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
+import { GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import type { ECharts } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { h } from "./dom";
-import { onTheme, theme, type Theme } from "./theme";
+import { isPrinting, onTheme, paperWidth, theme, type Theme } from "./theme";
 
-use([BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
+use([BarChart, CustomChart, LineChart, ScatterChart, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
 
 // What ECharts takes as options. Its own type names every kind of chart there is, so it does not help where few are in use.
 export type Option = Record<string, unknown>;
@@ -36,17 +36,22 @@ addEventListener("beforeprint", () => charts.forEach((draw) => draw()));
 
 export interface Chart { element: HTMLElement; update: () => void }
 
-// `option` makes the whole chart anew: ECharts keeps what it is not told to forget.
-export function chart(label: string, height: number, option: (t: Theme) => Option): Chart {
+// `option` makes the whole chart, since ECharts keeps what nothing replaces; it gets the theme and the width in pixels.
+export function chart(label: string, height: number, option: (t: Theme, width: number) => Option): Chart {
   const element = h("div", { class: "chart", role: "img", "aria-label": label, style: `height:${height}px` });
-  let drawn: ECharts | null = null;
+  let drawn: ECharts | null = null, width = 0;
   const draw = (): void => {
     if (!drawn) {
       drawn = init(element);
-      new ResizeObserver(() => drawn?.resize()).observe(element);
+      new ResizeObserver(() => {
+        drawn?.resize();
+        if (element.clientWidth !== width) draw();
+      }).observe(element);
     }
     element.dataset.drawn = "yes";
-    drawn.setOption({ ...base(), ...option(theme()) }, { notMerge: true });
+    width = element.clientWidth;
+    drawn.resize({ width: isPrinting() ? paperWidth : "auto" });
+    drawn.setOption({ ...base(), ...option(theme(), isPrinting() ? paperWidth : width) }, { notMerge: true });
   };
   whenSeen(element, draw);
   return { element, update: () => { if (drawn) draw(); } };
@@ -71,6 +76,22 @@ const axisLook = (t: Theme): Option => ({
 export const axis = (t: Theme, more: Option): Option => {
   const look = axisLook(t);
   return { nameLocation: "middle", nameGap: 26, ...look, ...more, axisLabel: { ...(look.axisLabel as Option), ...((more.axisLabel as Option) ?? {}) } };
+};
+
+// Round marks from 0 on, at most `most`, and the end itself, so that the reader sees where an axis ends.
+function marksTo(end: number, most: number): number[] {
+  const size = 10 ** Math.floor(Math.log10(end / most));
+  const step = [1, 2, 5, 10].map((f) => f * size).find((s) => end / s <= most) ?? size * 10;
+  const marks = [...Array(Math.floor(end / step) + 1).keys()].map((i) => Number((i * step).toPrecision(6)));
+  return [...marks.filter((m) => end - m > 0.35 * step), end];
+}
+
+const pixelsPerMark = 120;
+
+// An axis of so many pixels from 0 to `end` with these marks, and `room` beyond as a share of it.
+export const axisTo = (t: Theme, end: number, pixels: number, show: (v: number) => string, more: Option = {}, room = 0): Option => {
+  const customValues = marksTo(end, Math.max(2, Math.min(6, Math.floor(pixels / pixelsPerMark))));
+  return axis(t, { type: "value", min: 0, max: end * (1 + room), axisTick: { customValues }, axisLabel: { customValues, formatter: (v: number) => show(v) }, ...more });
 };
 
 export const tooltip = (t: Theme, more: Option = {}): Option => ({

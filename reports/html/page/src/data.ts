@@ -1,5 +1,7 @@
-// What the program puts into the page: results in format 1 (docs/formats.md), and details (reports/html/*.hpp). Keys that a result may lack
+// What the program puts into the page: results in format 2 (docs/formats/results.md), and details (reports/html/*.hpp). Keys that a result may lack
 // are optional here, so that a section without data can leave itself out.
+
+export interface Note { kind: string; code: string; text: string }
 
 export interface Breakdown { compute: number; exposed_communication: number; bubble: number; idle: number }
 
@@ -28,7 +30,8 @@ export interface Run {
   behind?: Behind; communication_bytes?: { total: number; by_collective: Record<string, number>; by_link: Record<string, number> };
   busiest_link?: { type: string; name: string; busy: number }; compute_basis_s?: Record<string, number>; memory_bytes?: Memory;
   plan_summary: string; stop_reason?: string; bound_s?: number; settings?: Record<string, unknown>; sweep?: string;
-  critical_path?: CriticalPart[]; links?: LinkUse[]; notes?: string[];
+  critical_path?: CriticalPart[]; links?: LinkUse[]; notes?: Note[];
+  unchanged?: true;  // set by the page: planning for the variant gave this plan again
 }
 
 export interface Sensitivity {
@@ -40,16 +43,22 @@ export interface Capacity {
   mfu: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
   cost_usd?: number | null; cost_interval_usd?: [number, number] | null; energy_j?: number | null; on_frontier?: boolean;
   meets_deadline?: boolean | string | null; meets_budget?: boolean | string | null; deadline_chance?: string | null; budget_chance?: string | null;
-  plan_summary?: string; notes?: string[];
+  plan_summary?: string; notes?: Note[];
 }
 
 export interface Machine { candidate: string; nodes: number; gpus: number; plan: string }
 export interface CapacitySummary {
   smallest: Machine | null; smallest_surely: Machine | null; cheapest: Machine | null; quickest: Machine | null;
-  break_even: (Machine & { against: Machine; price_usd_per_gpu_hour?: number })[]; notes: string[];
+  break_even: (Machine & { against: Machine; price_usd_per_gpu_hour?: number })[]; notes: Note[];
 }
 
-export interface Result { scenario: string; engine?: unknown; runs: Run[]; sensitivity?: Sensitivity[]; capacity?: Capacity[]; capacity_summary?: CapacitySummary }
+// What YAML can hold.
+export type Tree = string | number | boolean | null | Tree[] | { [key: string]: Tree };
+
+export interface Result {
+  scenario: string; question?: Tree; program?: { version: string; commit: string }; seed?: number; engine?: unknown; runs: Run[];
+  sensitivity?: Sensitivity[]; capacity?: Capacity[]; capacity_summary?: CapacitySummary;
+}
 
 export type Ranges = [number, number][];
 
@@ -73,19 +82,26 @@ export interface GraphData {
   parts: (GraphNode[] | null)[]; blocks: GraphBlock[]; left_out?: string;
 }
 
+// By its kind a network has some of the keys that say how its switches are joined.
+export interface Network {
+  kind: string; link: string; bandwidth_bytes_per_s: number; oversubscription?: number; nodes_per_leaf?: number; leaves_per_pod?: number;
+  pod_oversubscription?: number; nodes_per_router?: number; routers_per_group?: number; local_links?: number; global_links?: number;
+  dimensions?: number[]; switches?: number;
+}
+
 export interface ClusterData {
   name: string; nodes: number; gpus: number;
   node_types: {
     count: number; gpus: number; gpu_type: string; parts: { name: string; kind: string }[];
     wires: { a: number; b: number; link: string; bandwidth_bytes_per_s: number }[];
   }[];
-  network?: { kind: string; link: string; bandwidth_bytes_per_s: number };
+  network?: Network;
 }
 
 export interface RunDetails { run: number; timeline: TimelineData | null; memory: MemoryData | null; graph: GraphData | null }
 
 export interface Details {
-  cluster: ClusterData | null; notes: { kind: string; text: string; runs: number[] }[]; runs: RunDetails[]; left_out: string[];
+  subject?: string; cluster: ClusterData | null; notes: { kind: string; text: string; runs: number[] }[]; runs: RunDetails[]; left_out: string[];
 }
 
 export interface ErrorStatistics { points: number; mean_error: number; median_error: number; bias: number; kendall_tau: number }
@@ -108,22 +124,8 @@ export interface Validation {
 
 export interface PageData { results?: Result[]; details?: Details[]; validation?: Validation }
 
-// One scenario, as the sections see it.
-export interface Answer { result: Result; details: Details | null }
-
-// The quickest run of the base that fits, else the quickest of all.
-export function bestOf(runs: Run[]): Run | null {
-  const timed = runs.filter((r) => r.iteration_time_s !== null && r.iteration_time_s !== undefined);
-  const fits = timed.filter((r) => r.status === "ok");
-  return (fits.length > 0 ? fits : timed).reduce<Run | null>((a, b) => (a === null || b.iteration_time_s! < a.iteration_time_s! ? b : a), null);
-}
-
-export const baseRuns = (result: Result): Run[] => result.runs.filter((r) => r.variant === "base");
-
-// "plan (variant, same plan)": unique among the runs of a result.
-export function nameOf(run: Run): string {
-  return run.variant === "base" ? run.plan : `${run.plan} (${run.variant}${run.replanned ? ", re-planned" : ", same plan"})`;
-}
+// One scenario, as the sections see it. `rows`: the runs without those that say what the row before them says (runs.ts).
+export interface Answer { result: Result; details: Details | null; rows: Run[] }
 
 export function rangesText(ranges: Ranges): string {
   return ranges.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(", ");

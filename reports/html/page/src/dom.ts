@@ -27,13 +27,17 @@ export function svg(tag: string, attributes: Record<string, unknown> = {}, ...ch
 let numbers = 0;
 export const newId = (prefix: string): string => `${prefix}-${++numbers}`;
 
-// A labelled choice; tells the index of what is chosen.
+// A labelled choice; tells the index of what is chosen. Paper shows the chosen words in place of the box.
 export function choice(label: string, options: string[], chosen: number, tell: (index: number) => void): HTMLElement {
   const id = newId("choice");
   const select = h("select", { id });
   options.forEach((text, i) => select.append(h("option", { value: i, selected: i === chosen }, text)));
-  select.addEventListener("change", () => tell(Number(select.value)));
-  return h("span", { class: "choice" }, h("label", { for: id }, label), select);
+  const printed = h("span", { class: "on-paper" }, `${label}: ${options[chosen]}`);
+  select.addEventListener("change", () => {
+    printed.textContent = `${label}: ${options[Number(select.value)]}`;
+    tell(Number(select.value));
+  });
+  return h("span", { class: "choice" }, h("label", { for: id }, label), select, printed);
 }
 
 // A key to colours.

@@ -14,16 +14,20 @@ const missing = (x: Maybe): x is null | undefined => x === null || x === undefin
 
 export const number = (x: Maybe, significant = 4): string => (missing(x) ? none : digits(x, significant));
 
-export function seconds(x: Maybe): string {
+const timeUnits: [number, string][] = [[172800, "days"], [7200, "h"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"], [0, "ns"]];  // from so many seconds on
+const secondsOf: Record<string, number> = { days: 86400, h: 3600, s: 1, ms: 1e-3, µs: 1e-6, ns: 1e-9 };
+
+export function seconds(x: Maybe, significant = 4): string {
   if (missing(x)) return none;
-  const size = Math.abs(x);
-  if (size === 0) return "0 s";
-  if (size >= 172800) return `${digits(x / 86400)} days`;
-  if (size >= 7200) return `${digits(x / 3600)} h`;
-  if (size >= 1) return `${digits(x)} s`;
-  if (size >= 1e-3) return `${digits(x * 1e3)} ms`;
-  if (size >= 1e-6) return `${digits(x * 1e6)} µs`;
-  return `${digits(x * 1e9, 3)} ns`;
+  if (Math.abs(x) < 5e-13) return "0 s";
+  const unit = timeUnits.find(([from]) => Math.abs(x) >= from)![1];
+  return `${digits(x / secondsOf[unit], significant)} ${unit}`;
+}
+
+// "3.73 to 4.71 s": the unit once where both have it.
+export function rangeText(ends: [string, string]): string {
+  const unit = ends[1].slice(ends[1].indexOf(" "));
+  return `${ends[1].includes(" ") && ends[0].endsWith(unit) ? ends[0].slice(0, -unit.length) : ends[0]} to ${ends[1]}`;
 }
 
 function scaled(x: Maybe, step: number, units: string[]): string {
@@ -47,5 +51,6 @@ export function bandwidth(x: number): string {
 
 export const percent = (x: Maybe, decimals = 1): string => (missing(x) ? none : `${(100 * x).toFixed(decimals)} %`);
 export const signed = (x: Maybe, decimals = 0): string => (missing(x) ? none : `${x >= 0 ? "+" : "−"}${Math.abs(100 * x).toFixed(decimals)}`);
-export const dollars = (x: Maybe): string => (missing(x) ? none : `$${x >= 1e6 ? `${digits(x / 1e6, 4)} M` : x >= 1e4 ? `${digits(x / 1e3, 4)} k` : digits(x, 4)}`);
+export const dollars = (x: Maybe, significant = 4): string => (missing(x) ? none : `$${x >= 1e6 ? `${digits(x / 1e6, significant)} M` : x >= 1e4 ? `${digits(x / 1e3, significant)} k` : digits(x, significant)}`);
+export const counted = (n: number, one: string, several = `${one}s`): string => `${number(n, 7)} ${n === 1 ? one : several}`;
 export const words = (key: string): string => key.replaceAll("_", " ");

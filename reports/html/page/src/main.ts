@@ -3,13 +3,15 @@
 import { forgetCharts } from "./chart";
 import type { Answer, PageData } from "./data";
 import { choice, h } from "./dom";
+import { navigation } from "./nav";
+import { rowsOf } from "./runs";
 import { sections, validationSections } from "./sections/all";
 import "./style.css";
 import { forgetListeners, startTheme, switchTheme } from "./theme";
 
 const data = JSON.parse(document.getElementById("data")!.textContent!) as PageData;
 const page = document.getElementById("page")!;
-const answers: Answer[] = (data.results ?? []).map((result, i) => ({ result, details: data.details?.[i] ?? null }));
+const answers: Answer[] = (data.results ?? []).map((result, i) => ({ result, details: data.details?.[i] ?? null, rows: rowsOf(result) }));
 
 function show(number: number): void {
   forgetCharts();
@@ -22,8 +24,7 @@ function show(number: number): void {
       answers.length > 1 ? choice("Scenario", answers.map((a) => a.result.scenario), number, show) : null,
       h("button", { type: "button", id: "theme", onclick: switchTheme }, "Light / dark"),
       h("button", { type: "button", onclick: () => print() }, "Print")));
-  const links = h("nav", { "aria-label": "Sections" }, h("ul", {}, ...parts.map((s) => h("li", {}, h("a", { href: `#${s.id}` }, s.querySelector("h2")!.textContent)))));
-  page.replaceChildren(h("a", { class: "skip", href: "#content" }, "Skip to the content"), header, links, h("main", { id: "content", tabindex: -1 }, ...parts));
+  page.replaceChildren(h("a", { class: "skip", href: "#content" }, "Skip to the content"), header, navigation(parts), h("main", { id: "content", tabindex: -1 }, ...parts));
 }
 
 startTheme();

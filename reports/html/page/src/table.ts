@@ -1,5 +1,6 @@
 // Tables that sort, filter and copy. A thousand rows open at once, since only the first ones are made until more are asked for.
 
+import { copyButton } from "./copy";
 import { h, newId } from "./dom";
 
 export interface Column<T> {
@@ -7,39 +8,26 @@ export interface Column<T> {
   title?: string;                                 // explains the column
   value: (row: T) => number | string | boolean | null | undefined;  // what is sorted by and copied
   show?: (row: T) => Node | string;               // what is seen; else the value
+  only?: "shown" | "copied";                      // else both
 }
 
 const firstRows = 50;
 const moreRows = 200;
+const mostAsRows = 5;  // columns that a narrow window has room for; rows of more become cards there
 
 function cell(text: unknown): string {
   const s = text === null || text === undefined ? "" : String(text);
   return /[",\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
 }
 
-async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    // Pages from files may not use the clipboard's own interface; the old command still works there.
-    const area = h("textarea", { class: "away", "aria-hidden": "true" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
-}
-
-export function table<T>(name: string, columns: Column<T>[], rows: T[], options: { best?: (row: T) => boolean; sort?: [number, boolean] } = {}): HTMLElement {
-  let order: [number, boolean] | null = options.sort ?? null;  // column, ascending
+export function table<T>(name: string, all: Column<T>[], rows: T[], options: { best?: (row: T) => boolean; sort?: [number, boolean] } = {}): HTMLElement {
+  const columns = all.filter((c) => c.only !== "copied"), copied = all.filter((c) => c.only !== "shown");
+  let order: [number, boolean] | null = options.sort ?? null;  // shown column, ascending
   let words: string[] = [];
   let limit = firstRows;
 
   // Words and whole numbers: digits of other figures would match by chance.
-  const text = (row: T): string => columns.map((c) => c.value(row)).filter((v) => typeof v === "string" || Number.isInteger(v)).join(" ").toLowerCase();
+  const text = (row: T): string => all.map((c) => c.value(row)).filter((v) => typeof v === "string" || Number.isInteger(v)).join(" ").toLowerCase();
   const texts = rows.length > 8 ? new Map(rows.map((r) => [r, text(r)])) : null;
   const isNumber = columns.map((c) => rows.some((r) => typeof c.value(r) === "number"));
 
@@ -59,7 +47,6 @@ export function table<T>(name: string, columns: Column<T>[], rows: T[], options:
 
   const body = h("tbody");
   const more = h("button", { type: "button", class: "more", onclick: () => { limit += moreRows; draw(); } });
-  const said = h("span", { class: "said", role: "status" });
   const heads = columns.map((c, i) => {
     const button = h("button", { type: "button", title: c.title ?? null, onclick: () => {
       order = order && order[0] === i ? [i, !order[1]] : [i, true];
@@ -74,17 +61,14 @@ export function table<T>(name: string, columns: Column<T>[], rows: T[], options:
     body.replaceChildren(...now.slice(0, limit).map((row) =>
       h("tr", { class: options.best?.(row) ? "best" : null }, ...columns.map((c, i) => {
         const shown = c.show ? c.show(row) : String(c.value(row) ?? "–");
-        return i === 0 ? h("th", { scope: "row" }, shown) : h("td", { class: isNumber[i] ? "number" : null }, shown);
+        return i === 0 ? h("th", { scope: "row" }, shown) : h("td", { class: isNumber[i] ? "number" : null, "data-label": c.label.trim() }, shown);
       }))));
     more.hidden = now.length <= limit;
     more.textContent = `Show more (${Math.min(limit, now.length)} of ${now.length})`;
   }
 
-  const copyButton = h("button", { type: "button", class: "copy", onclick: async () => {
-    const csv = [columns.map((c) => cell(c.label)).join(","), ...chosen().map((r) => columns.map((c) => cell(c.value(r))).join(","))].join("\n") + "\n";
-    said.textContent = (await copy(csv)) ? "Copied." : "The browser does not let this page copy.";
-    setTimeout(() => (said.textContent = ""), 3000);
-  } }, "Copy as CSV");
+  const csv = (): string => [copied.map((c) => cell(c.label)).join(","), ...chosen().map((r) => copied.map((c) => cell(c.value(r))).join(","))].join("\n") + "\n";
+  const [copyIt, said] = copyButton("Copy as CSV", csv);
 
   const id = newId("filter");
   const filter = h("input", { id, type: "search", placeholder: "Words to find", autocomplete: "off", oninput: (e: Event) => {
@@ -94,9 +78,9 @@ export function table<T>(name: string, columns: Column<T>[], rows: T[], options:
   } });
   draw();
   return h("div", { class: "table" },
-    h("div", { class: "tools" }, texts ? h("label", { for: id }, "Filter") : null, texts ? filter : null, copyButton, said),
+    h("div", { class: "tools" }, texts ? h("label", { for: id }, "Filter") : null, texts ? filter : null, copyIt, said),
     h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": name },
-      h("table", {}, h("caption", { class: "away" }, name), h("thead", {}, h("tr", {}, ...heads)), body)),
+      h("table", { class: columns.length > mostAsRows ? "cards" : null }, h("caption", { class: "away" }, name), h("thead", {}, h("tr", {}, ...heads)), body)),
     more);
 }
 

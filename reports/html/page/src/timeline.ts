@@ -1,57 +1,30 @@
 // The timeline of a run on a canvas: a row for each stream of each device. Only what is in view is drawn, and spans narrower than a pixel are
 // put together, so that a hundred thousand of them stay smooth.
 
-import { rangesText, type TimelineData } from "./data";
+import type { TimelineData } from "./data";
 import { h } from "./dom";
 import { seconds, trafficText } from "./format";
-import { colours, onScale, series, theme } from "./theme";
+import { overview, type Overview } from "./overview";
+import { firstAfter, rowsOf, type Row } from "./timeline_rows";
+import { inkOn, isPrinting, ofOrder, paperWidth, theme, type Colour } from "./theme";
 import { whenSeen } from "./chart";
 
-export const kinds = [
-  { name: "forward", colour: colours.sky }, { name: "backward", colour: colours.blue }, { name: "recomputation", colour: colours.pink },
-  { name: "optimizer update", colour: colours.green }, { name: "collective", colour: colours.red }, { name: "message", colour: colours.orange },
-  { name: "copy to or from the host", colour: colours.yellow }, { name: "host", colour: colours.grey },
+export const kinds: { name: string; colour: Colour }[] = [
+  { name: "forward", colour: "sky" }, { name: "backward", colour: "blue" }, { name: "recomputation", colour: "pink" },
+  { name: "optimizer update", colour: "green" }, { name: "collective", colour: "red" }, { name: "message", colour: "orange" },
+  { name: "copy to or from the host", colour: "yellow" }, { name: "host", colour: "grey" },
 ];
 export type ColourBy = "pass" | "stage" | "micro-batch";
 
-interface Row { gpus: string; label: string; first: boolean; stream: string; name: Int32Array; microBatch: Int32Array; start: Float64Array; end: Float64Array }
+// Where spans of a stretch of time are drawn, in pixels.
+interface Area { left: number; top: number; wide: number; high: number; from: number; to: number }
 
+const leastStrength = 0.3;  // of a pixel that short spans hardly fill: it must still be seen
 const rowHeight = 20;
 const deviceGap = 10;
 const axisHeight = 26;
 const mostHeight = 460;
 const gutterWide = 190;
-
-function rowsOf(data: TimelineData): Row[] {
-  const rows: Row[] = [];
-  for (const device of data.devices)
-    device.lanes.forEach((lane, i) => {
-      const n = lane.name.length;
-      const row: Row = {
-        gpus: `GPU ${rangesText(device.stands_for)}`, label: i === 0 ? `GPU ${rangesText(device.stands_for)}` : "", first: i === 0, stream: lane.stream,
-        name: Int32Array.from(lane.name), microBatch: Int32Array.from(lane.micro_batch), start: new Float64Array(n), end: new Float64Array(n),
-      };
-      let at = 0;
-      for (let k = 0; k < n; ++k) {
-        at += lane.start[k];
-        row.start[k] = at;
-        row.end[k] = at + lane.duration[k];
-      }
-      rows.push(row);
-    });
-  return rows;
-}
-
-// The first span that ends behind a time. Spans of a stream do not overlap but for a few transfers, so their ends ascend but for these.
-function firstAfter(ends: Float64Array, time: number): number {
-  let low = 0, high = ends.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ends[middle] < time) low = middle + 1;
-    else high = middle;
-  }
-  return Math.max(0, low - 8);
-}
 
 const isForward = (kind: number): boolean => kind === 0;
 
@@ -60,6 +33,8 @@ export class Timeline {
   private readonly canvas = h("canvas", { "aria-hidden": "true" });
   private readonly tip = h("div", { class: "tip", hidden: true });
   private readonly said = h("div", { class: "away", role: "status" });
+  private readonly inView = h("p", { class: "hint" });
+  private readonly overview: Overview | null;  // null where all rows are in view
   private readonly spacer: HTMLElement;
   private readonly box: HTMLElement;
   private readonly rows: Row[];
@@ -70,6 +45,7 @@ export class Timeline {
   private by: ColourBy = "pass";
   private drag: { x: number; now: number; pans: boolean; from: number; to: number } | null = null;
   private waiting = false;
+  private look = theme();  // of the drawing in progress: asking for it at each span would take longer than to draw it
   private readonly stages: number;
   private readonly microBatches: number;
 
@@ -90,9 +66,10 @@ export class Timeline {
       class: "timeline", tabindex: 0, role: "application", "aria-label": `${label}. Arrow keys move, plus and minus zoom, Home shows all.`,
       style: `height:${Math.min(this.height, mostHeight)}px`,
     }, this.spacer);
-    this.element = h("div", { class: "timeline-frame" }, this.box, this.tip, this.said);
+    this.overview = this.height > mostHeight ? overview(this.box, this.height, (c, wide, high) => this.drawAll(c, wide, high)) : null;
+    this.element = h("div", { class: "timeline-frame" }, this.overview ? this.inView : null, h("div", { class: "timeline-row" }, this.box, this.overview?.element), this.tip, this.said);
     this.listen();
-    whenSeen(this.box, () => this.draw());
+    whenSeen(this.box, () => { this.overview?.draw(); this.draw(); });
     new ResizeObserver(() => this.later()).observe(this.box);
   }
 
@@ -101,29 +78,26 @@ export class Timeline {
 
   colourBy(by: ColourBy): void {
     this.by = by;
+    if (this.box.dataset.drawn) this.overview?.draw();
     this.later();
   }
 
   legend(): { colour: string; text: string }[] {
     if (this.by === "pass") {
       const used = new Set(this.data.kinds);
-      return kinds.filter((_, i) => used.has(i)).map((k) => ({ colour: k.colour, text: k.name }));
+      return kinds.filter((_, i) => used.has(i)).map((k) => ({ colour: `var(--${k.colour})`, text: k.name }));
     }
     const count = this.by === "stage" ? this.stages : this.microBatches;
     const shown = count <= 12 ? [...Array(count).keys()] : [0, 1, 2, 3].map((i) => Math.round((i * (count - 1)) / 3));
     const what = this.by === "stage" ? "stage" : "micro-batch";
-    return [...shown.map((i) => ({ colour: this.numberColour(i, count), text: `${what} ${i}` })), { colour: colours.grey, text: "neither" }];
-  }
-
-  private numberColour(i: number, count: number): string {
-    return count <= series.length - 1 ? series[i] : onScale(0.12 + 0.88 * (count > 1 ? i / (count - 1) : 0));
+    return [...shown.map((i) => ({ colour: ofOrder(theme(), i, count), text: `${what} ${i}` })), { colour: "var(--grey)", text: "neither" }];
   }
 
   private colourOf(row: Row, k: number): string {
-    const name = row.name[k];
-    if (this.by === "pass") return kinds[this.data.kinds[name]].colour;
+    const name = row.name[k], t = this.look;
+    if (this.by === "pass") return t.colours[kinds[this.data.kinds[name]].colour];
     const number = this.by === "stage" ? this.data.stages[name] : row.microBatch[k];
-    return number < 0 ? colours.grey : this.numberColour(number, this.by === "stage" ? this.stages : this.microBatches);
+    return number < 0 ? t.colours.grey : ofOrder(t, number, this.by === "stage" ? this.stages : this.microBatches);
   }
 
   private later(): void {
@@ -132,8 +106,9 @@ export class Timeline {
     requestAnimationFrame(() => { this.waiting = false; this.draw(); });
   }
 
-  private get gutter(): number { return this.box.clientWidth < 560 ? 96 : gutterWide; }
-  private get plotWidth(): number { return Math.max(10, this.box.clientWidth - this.gutter); }
+  private get wide(): number { return isPrinting() ? paperWidth : this.box.clientWidth; }
+  private get gutter(): number { return this.wide < 560 ? 96 : gutterWide; }
+  private get plotWidth(): number { return Math.max(10, this.wide - this.gutter); }
   private timeAt(x: number): number { return this.from + ((x - this.gutter) / this.plotWidth) * (this.to - this.from); }
 
   zoomTo(from: number, to: number): void {
@@ -242,9 +217,28 @@ export class Timeline {
     this.tip.style.top = `${y + 18}px`;
   }
 
+  // Every row over the whole iteration, for the strip beside the rows.
+  private drawAll(c: CanvasRenderingContext2D, wide: number, high: number): void {
+    const scale = high / this.height;
+    this.look = theme();
+    this.rows.forEach((row, i) => this.drawSpans(c, row, { left: 0, top: this.tops[i] * scale, wide, high: Math.max(1, (rowHeight - 2) * scale), from: 0, to: this.data.end }));
+  }
+
+  // "Groups of GPUs 5 to 9 of 16 are in view": so that nobody takes what is in view for all.
+  private sayInView(): void {
+    if (!this.overview) return;
+    const top = this.box.scrollTop, bottom = top + this.box.clientHeight;
+    const groups = this.rows.flatMap((row, i) => (row.first ? [this.tops[i]] : []));
+    const seen = groups.map((start, i) => ({ i, start, end: groups[i + 1] ?? this.height })).filter((g) => g.end - deviceGap > top + axisHeight && g.start < bottom);
+    const text = `Groups of GPUs ${seen[0].i + 1} to ${seen.at(-1)!.i + 1} of ${groups.length} are in view. Scroll, or press the strip beside them, which shows all.`;
+    if (this.inView.textContent !== text) this.inView.textContent = text;
+    this.overview.mark();
+  }
+
   private draw(): void {
-    const wide = this.box.clientWidth, high = Math.min(this.box.clientHeight, this.height);
+    const wide = this.wide, high = isPrinting() ? this.height : Math.min(this.box.clientHeight, this.height);
     if (wide === 0) return;
+    const scrolled = isPrinting() ? 0 : this.box.scrollTop;
     const dense = window.devicePixelRatio || 1;
     if (this.canvas.width !== Math.round(wide * dense) || this.canvas.height !== Math.round(high * dense)) {
       this.canvas.width = Math.round(wide * dense);
@@ -252,18 +246,18 @@ export class Timeline {
       this.canvas.style.width = `${wide}px`;
       this.canvas.style.height = `${high}px`;
     }
-    const t = theme(), c = this.canvas.getContext("2d")!, gutter = this.gutter;
+    const t = this.look = theme(), c = this.canvas.getContext("2d")!, gutter = this.gutter;
     c.setTransform(dense, 0, 0, dense, 0, 0);
     c.fillStyle = t.paper;
     c.fillRect(0, 0, wide, high);
     c.font = "12px system-ui, sans-serif";
     c.textBaseline = "middle";
     this.rows.forEach((row, i) => {
-      const y = this.tops[i] - this.box.scrollTop;
+      const y = this.tops[i] - scrolled;
       if (y + rowHeight < axisHeight || y > high) return;
       c.fillStyle = t.panel;
       c.fillRect(gutter, y + 1, wide - gutter, rowHeight - 2);
-      this.drawSpans(c, row, y + 1, gutter);
+      this.drawSpans(c, row, { left: gutter, top: y + 1, wide: this.plotWidth, high: rowHeight - 2, from: this.from, to: this.to });
       c.fillStyle = t.paper;
       c.fillRect(0, y, gutter, rowHeight);
       c.fillStyle = row.label ? t.ink : t.soft;
@@ -277,6 +271,7 @@ export class Timeline {
       }
     });
     this.drawAxis(c, wide, gutter);
+    this.sayInView();
     if (this.drag && !this.drag.pans) {
       c.fillStyle = t.dark ? "rgba(255,255,255,.18)" : "rgba(0,0,0,.12)";
       c.fillRect(Math.min(this.drag.x, this.drag.now), axisHeight, Math.abs(this.drag.now - this.drag.x), high);
@@ -284,23 +279,23 @@ export class Timeline {
     this.box.dataset.drawn = "yes";
   }
 
-  private drawSpans(c: CanvasRenderingContext2D, row: Row, y: number, gutter: number): void {
-    const perUnit = this.plotWidth / (this.to - this.from), high = rowHeight - 2, wide = gutter + this.plotWidth;
+  private drawSpans(c: CanvasRenderingContext2D, row: Row, a: Area): void {
+    const perUnit = a.wide / (a.to - a.from), y = a.top, high = a.high, right = a.left + a.wide, isLarge = high > 8;
     // Spans narrower than a pixel share it: it has the colour of the longest of them, as strong as they fill it.
     let pixel = -1, filled = 0, longest = 0, colour = "";
     const flush = (): void => {
       if (filled > 0) {
-        c.globalAlpha = Math.min(1, Math.max(0.15, filled));
+        c.globalAlpha = Math.min(1, Math.max(leastStrength, filled));
         c.fillStyle = colour;
         c.fillRect(pixel, y, 1, high);
         c.globalAlpha = 1;
       }
       filled = longest = 0;
     };
-    for (let k = firstAfter(row.end, this.from); k < row.name.length && row.start[k] < this.to; ++k) {
-      const x = gutter + (row.start[k] - this.from) * perUnit, end = gutter + (row.end[k] - this.from) * perUnit;
-      if (end < gutter) continue;
-      const left = Math.max(gutter, x), width = Math.min(end, wide) - left;
+    for (let k = firstAfter(row.end, a.from); k < row.name.length && row.start[k] < a.to; ++k) {
+      const x = a.left + (row.start[k] - a.from) * perUnit, end = a.left + (row.end[k] - a.from) * perUnit;
+      if (end < a.left) continue;
+      const left = Math.max(a.left, x), width = Math.min(end, right) - left;
       if (width < 1) {
         const at = Math.floor(left);
         if (at !== pixel) flush();
@@ -314,11 +309,12 @@ export class Timeline {
       }
       c.fillStyle = this.colourOf(row, k);
       c.fillRect(left, y, width, high);
-      if (this.by !== "pass" && !isForward(this.data.kinds[row.name[k]]) && width > 1) {  // a darker foot tells other passes from forward ones
+      if (!isLarge) continue;
+      if (this.by !== "pass" && !isForward(this.data.kinds[row.name[k]]) && width > 1) {  // a darker foot marks other passes than forward ones
         c.fillStyle = "rgba(0,0,0,.35)";
         c.fillRect(left, y + high - 5, width, 5);
       }
-      if (width > 8) {  // so that neighbours of one colour are told apart
+      if (width > 8) {  // so that neighbours of one colour can be told apart
         c.fillStyle = "rgba(255,255,255,.45)";
         c.fillRect(left, y, 1, high);
       }
@@ -332,7 +328,7 @@ export class Timeline {
     c.beginPath();
     c.rect(x, y, width - 3, high);
     c.clip();
-    c.fillStyle = isDark(colour) ? "#fff" : "#000";
+    c.fillStyle = inkOn(colour);
     c.fillText(name, x + 4, y + high / 2);
     c.restore();
   }
@@ -354,9 +350,4 @@ export class Timeline {
     }
     c.textAlign = "left";
   }
-}
-
-function isDark(colour: string): boolean {
-  const rgb = colour.startsWith("#") ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)) : (colour.match(/\d+/g) ?? []).map(Number);
-  return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] < 130;
 }

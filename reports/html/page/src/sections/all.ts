@@ -7,6 +7,7 @@ import { graph } from "./graph";
 import { memory } from "./memory";
 import { notes } from "./notes";
 import { plans } from "./plans";
+import { question } from "./question";
 import { sensitivity } from "./sensitivity";
 import { sweeps } from "./sweeps";
 import { timeline } from "./timeline";
@@ -18,6 +19,6 @@ import { why } from "./why";
 const present = (parts: (HTMLElement | null)[]): HTMLElement[] => parts.filter((p): p is HTMLElement => p !== null);
 
 export const sections = (a: Answer): HTMLElement[] =>
-  present([plans(a), capacity(a), whatIfs(a), sweeps(a), sensitivity(a), breakdown(a), why(a), timeline(a), memory(a), topology(a), graph(a), notes(a)]);
+  present([question(a), plans(a), capacity(a), whatIfs(a), sweeps(a), sensitivity(a), breakdown(a), why(a), timeline(a), memory(a), topology(a), graph(a), notes(a)]);
 
 export const validationSections = (v: Validation): HTMLElement[] => validationParts(v);

@@ -1,18 +1,19 @@
 // Where the time goes, and what makes the difference between plans.
 
 import { axis, chart, escaped, legendLook, line, tooltip } from "../chart";
-import { nameOf, type Answer, type Breakdown, type Run } from "../data";
+import type { Answer, Breakdown, Run } from "../data";
 import { choice, h } from "../dom";
 import { percent, seconds, words } from "../format";
+import { madeText, nameOf } from "../runs";
 import { section } from "../section";
 import { folded, table } from "../table";
-import { colours } from "../theme";
+import type { Colour } from "../theme";
 
-const parts: { key: keyof Breakdown; colour: string; name: string }[] = [
-  { key: "compute", colour: colours.blue, name: "compute" },
-  { key: "exposed_communication", colour: colours.red, name: "exposed communication" },
-  { key: "bubble", colour: colours.orange, name: "pipeline bubble" },
-  { key: "idle", colour: colours.grey, name: "idle" },
+const parts: { key: keyof Breakdown; colour: Colour; name: string }[] = [
+  { key: "compute", colour: "blue", name: "compute" },
+  { key: "exposed_communication", colour: "red", name: "exposed communication" },
+  { key: "bubble", colour: "orange", name: "pipeline bubble" },
+  { key: "idle", colour: "grey", name: "host" },
 ];
 const mostBars = 40;
 
@@ -33,18 +34,18 @@ function differences(behind: Run[]): HTMLElement[] {
     ], behind)];
 }
 
-export function breakdown({ result }: Answer): HTMLElement | null {
-  const timed = result.runs.filter((r) => r.breakdown_s && r.iteration_time_s);
+export function breakdown({ rows }: Answer): HTMLElement | null {
+  const timed = rows.filter((r) => r.breakdown_s && r.iteration_time_s);
   if (timed.length === 0) return null;
   const variants = ["base", ...new Set(timed.map((r) => r.variant).filter((v) => v !== "base"))].filter((v) => timed.some((r) => r.variant === v));
   const groups = variants.length > 1 ? [...variants, "all"] : variants;
   let group = groups[0];
   let asShare = false;
   const chosen = (): Run[] => timed.filter((r) => group === "all" || r.variant === group).slice(0, mostBars);
-  const label = (r: Run): string => (group === "all" ? nameOf(r) : r.variant === "base" ? r.plan : `${r.plan}, ${r.replanned ? "re-planned" : "same plan"}`);
+  const label = (r: Run): string => (group === "all" ? nameOf(r) : r.variant === "base" ? r.plan : `${r.plan}, ${madeText(r)}`);
   const height = (): number => 90 + 34 * chosen().length;
 
-  const bars = chart("Bars: the parts of each plan's iteration time", height(), (t) => {
+  const bars = chart("Bars: the parts of each plan's iteration time", height(), (t, width) => {
     const runs = chosen().slice().reverse();  // the first on top
     return {
       legend: legendLook(t),
@@ -55,9 +56,9 @@ export function breakdown({ result }: Answer): HTMLElement | null {
           (exposedText(r) ? `<small>waits for ${escaped(exposedText(r))}</small>` : "");
       } }),
       xAxis: axis(t, { type: "value", max: asShare ? 1 : undefined, axisLabel: { formatter: (v: number) => (asShare ? percent(v, 0) : seconds(v)) } }),
-      yAxis: axis(t, { type: "category", data: runs.map(label), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: 220, overflow: "truncate" } }),
+      yAxis: axis(t, { type: "category", data: runs.map(label), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: Math.min(220, width * 0.35), overflow: "truncate" } }),
       series: parts.map((p) => ({
-        name: p.name, type: "bar", stack: "time", barMaxWidth: 26, itemStyle: { color: p.colour, borderColor: t.paper, borderWidth: 1 },
+        name: p.name, type: "bar", stack: "time", barMaxWidth: 26, itemStyle: { color: t.colours[p.colour], borderColor: t.paper, borderWidth: 1 },
         data: runs.map((r) => r.breakdown_s![p.key] / (asShare ? r.iteration_time_s! : 1)),
       })),
     };

@@ -4,47 +4,33 @@ import { axis, chart, legendLook, line, tooltip } from "../chart";
 import type { Answer, Capacity, CapacitySummary, Machine } from "../data";
 import { h } from "../dom";
 import { dollars, number, percent, words } from "../format";
+import { durationsOf, machineText, range } from "../machines";
 import { section } from "../section";
-import { folded, table } from "../table";
-import { series } from "../theme";
+import { folded, table, type Column } from "../table";
 
 const day = 86400;
 const judged = (x: boolean | string | null | undefined): string => (x === undefined || x === null ? "–" : typeof x === "string" ? x : x ? "yes" : "no");
 const deadline = (c: Capacity): string => judged(c.deadline_chance ?? c.meets_deadline);
 const budget = (c: Capacity): string => judged(c.budget_chance ?? c.meets_budget);
+const isAsked = (x: unknown): boolean => x !== undefined && x !== null;
 
-// All times of the section in one unit, so that they can be compared at a glance.
-function durations(all: Capacity[]): (x: number | null | undefined) => string {
-  const longest = Math.max(0, ...all.map((c) => c.time_to_train_s ?? 0));
-  const [unit, name] = longest >= 2 * day ? [day, "days"] : longest >= 7200 ? [3600, "h"] : [60, "min"];
-  return (x) => (x === null || x === undefined ? "–" : `${number(x / unit, 3)} ${name}`);
-}
-// "21 to 30 days" on one line.
-function one(ends: string[] | undefined): HTMLElement {
-  const [low, high] = ends ?? ["–", ""];
-  const unit = high.slice(high.indexOf(" "));
-  return h("span", { class: "one-line" }, ends ? `${low.endsWith(unit) && high.includes(" ") ? low.slice(0, -unit.length) : low} to ${high}` : low);
-}
+type Show = (x: number | null | undefined) => string;
+const oneLine = (text: string | undefined): HTMLElement => h("span", { class: "one-line" }, text ?? "–");
 const nameOf = (c: Capacity): string => `${c.candidate}, ${c.nodes} nodes, ${c.plan}`;
+const noteTerms: Record<string, string> = { assumption: "Assumed", problem: "Problem", caution: "Caution" };
 
 // The answers in words: which machine, how long, how much.
-function summaryOf(s: CapacitySummary, all: Capacity[], duration: (x: number | null | undefined) => string): HTMLElement {
-  const described = (m: Machine): string => {
-    const c = all.find((x) => x.candidate === m.candidate && x.nodes === m.nodes && x.plan === m.plan);
-    const machine = `${m.candidate} x ${m.nodes} (${m.gpus} GPUs, ${m.plan})`;
-    if (!c || !c.time_to_train_s) return machine;
-    const cost = c.cost_usd ? `; ${dollars(c.cost_usd)}${c.cost_interval_usd ? ` (${c.cost_interval_usd.map(dollars).join(" to ")})` : ""}` : "";
-    return `${machine}: ${duration(c.time_to_train_s)}${c.time_to_train_interval_s ? ` (${c.time_to_train_interval_s.map(duration).join(" to ")}, 90 %)` : ""}${cost}`;
-  };
-  const limited = all.some((c) => c.meets_deadline !== undefined && c.meets_deadline !== null), bounded = all.some((c) => c.meets_budget !== undefined && c.meets_budget !== null);
+function summaryOf(s: CapacitySummary, all: Capacity[]): HTMLElement {
+  const limited = all.some((c) => isAsked(c.meets_deadline)), bounded = all.some((c) => isAsked(c.meets_budget));
   const same = (a: Machine | null, b: Machine | null): boolean => a !== null && b !== null && a.candidate === b.candidate && a.nodes === b.nodes && a.plan === b.plan;
+  const row = (term: string, m: Machine | null): [string, string] => [term, m ? machineText(m, all) : "none"];
   const rows: [string, string][] = [
-    [limited ? "Smallest that meets the deadline" : "Smallest", s.smallest ? described(s.smallest) : "none"],
-    ...(limited && s.smallest && !same(s.smallest_surely, s.smallest) ? [["Smallest that surely does", s.smallest_surely ? described(s.smallest_surely) : "none"] as [string, string]] : []),
-    ...(s.cheapest ? [[limited ? "Cheapest that does" : "Cheapest", described(s.cheapest)] as [string, string]] : []),
-    ...(bounded ? [["Quickest within the budget", s.quickest ? described(s.quickest) : "none"] as [string, string]] : []),
+    row(limited ? "Smallest that meets the deadline" : "Smallest", s.smallest),
+    ...(limited && s.smallest && !same(s.smallest_surely, s.smallest) ? [row("Smallest that surely does", s.smallest_surely)] : []),
+    ...(s.cheapest ? [row(limited ? "Cheapest that does" : "Cheapest", s.cheapest)] : []),
+    ...(bounded ? [row("Quickest within the budget", s.quickest)] : []),
     ...s.break_even.filter((b) => b.price_usd_per_gpu_hour !== undefined && same(b.against, s.cheapest)).map((b): [string, string] => ["Break-even", `${b.candidate} x ${b.nodes} would cost what ${b.against.candidate} x ${b.against.nodes} does at ${dollars(b.price_usd_per_gpu_hour)} per GPU and hour`]),
-    ...s.notes.map((n): [string, string] => ["Assumed", n]),
+    ...s.notes.map((n): [string, string] => [noteTerms[n.kind] ?? "Note", n.text]),
   ];
   return h("dl", { class: "answers" }, ...rows.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
 }
@@ -52,14 +38,38 @@ function summaryOf(s: CapacitySummary, all: Capacity[], duration: (x: number | n
 // Each sentence once, with the machines that it is about where it is not about all.
 function notesOf(all: Capacity[]): HTMLElement {
   const about = new Map<string, Capacity[]>();
-  for (const c of all) for (const n of new Set(c.notes ?? [])) about.set(n, [...(about.get(n) ?? []), c]);
+  for (const c of all) for (const n of new Set((c.notes ?? []).map((note) => note.text))) about.set(n, [...(about.get(n) ?? []), c]);
   return h("ul", {}, ...[...about].map(([text, of]) => h("li", {}, of.length === all.length ? text : `${of.map((c) => `${c.candidate} x ${c.nodes}`).join(", ")}: ${text}`)));
+}
+
+// What decides comes first; what no machine has is left out.
+function columnsOf(all: Capacity[], duration: Show): Column<Capacity>[] {
+  const columns: (Column<Capacity> & { if?: keyof Capacity })[] = [
+    { label: "Candidate", value: (c) => c.candidate, show: (c) => h("span", {}, `${c.candidate} x ${c.nodes}`, h("small", {}, `${c.plan}${c.plan_summary ? `: ${c.plan_summary}` : ""}`)) },
+    { label: "Nodes", value: (c) => c.nodes, only: "copied" },
+    { label: "Plan", value: (c) => c.plan, only: "copied" },
+    { label: "Summary", value: (c) => c.plan_summary, only: "copied" },
+    { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => duration(c.time_to_train_s) },
+    { label: "90 % interval", value: (c) => c.time_to_train_interval_s?.[0], show: (c) => oneLine(c.time_to_train_interval_s ? range(c.time_to_train_interval_s, duration) : undefined), only: "shown" },
+    { label: "90 % low", value: (c) => c.time_to_train_interval_s?.[0], only: "copied" }, { label: "90 % high", value: (c) => c.time_to_train_interval_s?.[1], only: "copied" },
+    { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd), if: "cost_usd" },
+    { label: "90 % of cost", title: "The interval that holds the true cost nine times in ten", value: (c) => c.cost_interval_usd?.[0], show: (c) => oneLine(c.cost_interval_usd?.map((x) => dollars(x, 3)).join(" to ")), if: "cost_interval_usd", only: "shown" },
+    { label: "Cost low", value: (c) => c.cost_interval_usd?.[0], if: "cost_interval_usd", only: "copied" }, { label: "Cost high", value: (c) => c.cost_interval_usd?.[1], if: "cost_interval_usd", only: "copied" },
+    { label: "Deadline", value: deadline, if: "meets_deadline" }, { label: "Budget", value: budget, if: "meets_budget" },
+    { label: "Frontier", value: (c) => judged(c.on_frontier), if: "on_frontier" },
+    { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
+    { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
+    { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–"), if: "energy_j" },
+    { label: "Status", value: (c) => words(c.status) },
+    { label: "GPUs", value: (c) => c.gpus },
+  ];
+  return columns.filter((column) => column.if === undefined || all.some((c) => isAsked(c[column.if!])));
 }
 
 export function capacity({ result }: Answer): HTMLElement | null {
   const all = result.capacity ?? [];
   if (all.length === 0) return null;
-  const duration = durations(all), summary = result.capacity_summary;
+  const duration = durationsOf(all), summary = result.capacity_summary;
   const priced = all.filter((c) => c.time_to_train_s && c.cost_usd);
   const candidates = [...new Set(priced.map((c) => c.candidate))];
   const symbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
@@ -73,7 +83,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
     const longest = most((c) => c.time_to_train_s! / day, (c) => (c.time_to_train_interval_s?.[1] ?? 0) / day), dearest = most((c) => c.cost_usd!, (c) => c.cost_interval_usd?.[1]);
     const bars = priced.filter((c) => c.time_to_train_interval_s && c.cost_interval_usd);
     return {
-      grid: { left: 16, right: 24, top: 40, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
+      grid: { left: 16, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t, { icon: undefined, type: "scroll", data: [...candidates, "frontier"] }),
       tooltip: tooltip(t, { trigger: "item", formatter: (i: { data: { of?: Capacity } }) => {
         const c = i.data.of;
@@ -93,7 +103,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
           } },
         { name: "frontier", type: "line", symbol: "none", z: 2, silent: true, lineStyle: { color: t.ink, width: 1.5, type: "dashed" }, itemStyle: { color: t.ink }, data: frontier.map((c) => [c.time_to_train_s! / day, c.cost_usd!]) },
         ...candidates.map((name, i) => ({
-          name, type: "scatter", z: 3, symbol: symbols[i % symbols.length], itemStyle: { color: series[i % series.length] },
+          name, type: "scatter", z: 3, symbol: symbols[i % symbols.length], itemStyle: { color: t.series[i % t.series.length], opacity: 1 },
           data: priced.filter((c) => c.candidate === name).map((c) => ({ value: [c.time_to_train_s! / day, c.cost_usd!], of: c, symbolSize: c.on_frontier ? 16 : 10, itemStyle: { borderColor: c.on_frontier ? t.ink : t.paper, borderWidth: c.on_frontier ? 2 : 1 } })),
         })),
       ],
@@ -101,16 +111,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
   });
   return section("capacity", "What to buy",
     "Each mark is a cluster with its best plan: further left is sooner, further down is cheaper, and the lines are 90 % intervals. Marks with a border lie on the frontier: nothing else is both sooner and cheaper.",
-    summary ? summaryOf(summary, all, duration) : null, drawn?.element ?? null, table("What to buy", [
-      { label: "Candidate", value: (c) => c.candidate }, { label: "Nodes", value: (c) => c.nodes }, { label: "GPUs", value: (c) => c.gpus }, { label: "Plan", value: (c) => c.plan, show: (c) => h("span", {}, c.plan, h("small", {}, c.plan_summary ?? "")) }, { label: "Status", value: (c) => words(c.status) },
-      { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => duration(c.time_to_train_s) },
-      { label: "90 %", value: (c) => c.time_to_train_interval_s?.join(" to "), show: (c) => one(c.time_to_train_interval_s?.map(duration)) },
-      { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd) },
-      { label: "90 % ", value: (c) => c.cost_interval_usd?.join(" to "), show: (c) => one(c.cost_interval_usd?.map(dollars)) },
-      { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–") },
-      { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
-      { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
-      { label: "Deadline", value: deadline }, { label: "Budget", value: budget }, { label: "Frontier", value: (c) => judged(c.on_frontier) },
-    ], all, { best: (c) => c.on_frontier === true }),
-    all.some((c) => c.notes?.length) ? folded("What the figures of these machines rest on", () => notesOf(all)) : null);
+    summary ? summaryOf(summary, all) : null, drawn?.element ?? null,
+    table("What to buy", columnsOf(all, duration), all, { best: (c) => c.on_frontier === true }),
+    all.some((c) => c.notes?.length) ? folded("What the figures of these machines are based on", () => notesOf(all)) : null);
 }

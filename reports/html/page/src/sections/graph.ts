@@ -2,9 +2,9 @@
 
 import { rangesText, type Answer, type GraphBlock, type GraphData, type GraphNode } from "../data";
 import { choice, h, svg } from "../dom";
-import { leftOut, section } from "../section";
+import { leftOut, section, together } from "../section";
 import { folded, table } from "../table";
-import { onScale, series } from "../theme";
+import { ofOrder, onTheme, theme } from "../theme";
 
 const boxWide = 210, boxHigh = 40, gapX = 18, gapY = 26;
 
@@ -79,7 +79,7 @@ function mappingOf(data: GraphData): HTMLElement {
   const places = placesOf(data);
   const wide = 640, row = Math.max(6, Math.min(22, 420 / places.length)), left = 170;
   const high = places.length * row + 24;
-  const colour = (stage: number): string => (data.stages <= series.length - 1 ? series[stage] : onScale(data.stages > 1 ? stage / (data.stages - 1) : 0));
+  const colour = (stage: number): string => ofOrder(theme(), stage, data.stages);
   const each = Math.max(1, Math.ceil(12 / row));
   const picture = svg("svg", { viewBox: `0 0 ${left + wide + 10} ${high}`, width: left + wide + 10, height: high, role: "img", "aria-label": "Mapping: which GPUs run which block; the table lists it" },
     ...places.flatMap(({ name, block: b }, i) => [
@@ -112,14 +112,17 @@ function groupElement(data: GraphData, g: Group): HTMLDetailsElement {
 export function graph({ result, details }: Answer): HTMLElement | null {
   const kept = (details?.runs ?? []).filter((d) => d.graph && d.graph.blocks.length > 0);
   if (kept.length === 0) return null;
-  const place = h("div");
+  const place = h("div"), about = h("p"), mapping = h("div");
+  let shown = kept[0].graph!;
+  const drawMapping = (): void => mapping.replaceChildren(mappingOf(shown));
+  onTheme(drawMapping);
   const show = (i: number): void => {
-    const data = kept[i].graph!;
+    const data = shown = kept[i].graph!;
     const note = leftOut(data.left_out);
     const blocks = groupsOf(data).map((g) => groupElement(data, g));
+    drawMapping();
+    about.textContent = `${data.gpus} GPUs, ${data.micro_batches} micro-batch${data.micro_batches === 1 ? "" : "es"}, ${data.stages} stage${data.stages === 1 ? "" : "s"}${data.stages > 1 ? ` on ${data.ranks} ranks, schedule ${data.schedule}` : ""}, recompute ${data.recompute}, ZeRO ${data.zero}.`;
     place.replaceChildren(
-      h("p", {}, `${data.gpus} GPUs, ${data.micro_batches} micro-batch${data.micro_batches === 1 ? "" : "es"}, ${data.stages} stage${data.stages === 1 ? "" : "s"}${data.stages > 1 ? ` on ${data.ranks} ranks, schedule ${data.schedule}` : ""}, recompute ${data.recompute}, ZeRO ${data.zero}.`),
-      mappingOf(data),
       h("div", { class: "tools" }, h("button", { type: "button", onclick: () => blocks.forEach((b) => (b.open = true)) }, "Open all"), h("button", { type: "button", onclick: () => blocks.forEach((b) => (b.open = false)) }, "Close all")),
       ...blocks, ...(note ? [note] : []),
       folded("Blocks and their GPUs as a table", () => table("Blocks and their GPUs", [
@@ -129,5 +132,5 @@ export function graph({ result, details }: Answer): HTMLElement | null {
   show(0);
   return section("graph", "Parallel computation graph",
     "The operators of each block, how each is cut among its GPUs, and the parallel operators (round boxes) that move data where layouts differ. Open a block to see it; layers that are alike are drawn once.",
-    h("div", { class: "tools" }, kept.length > 1 ? choice("Plan", kept.map((d) => result.runs[d.run].plan), 0, show) : h("span", {}, result.runs[kept[0].run].plan)), place);
+    h("div", { class: "tools" }, kept.length > 1 ? choice("Plan", kept.map((d) => result.runs[d.run].plan), 0, show) : h("span", {}, result.runs[kept[0].run].plan)), together(about, mapping), place);
 }

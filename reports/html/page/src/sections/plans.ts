@@ -1,17 +1,20 @@
-// The table that the page opens with: every run, with the figures that decide.
+// The table of plans: every plan on the base and on each what-if, with the figures that decide first. Points of sweeps have tables of their own.
 
-import { bestOf, type Answer, type Run } from "../data";
+import type { Answer, Breakdown, Run } from "../data";
 import { h } from "../dom";
-import { memoryText, number, percent, seconds, signed, words } from "../format";
+import { memoryText, number, percent, rangeText, seconds, signed, words } from "../format";
+import { bestOf, isBase, madeText } from "../runs";
 import { section } from "../section";
 import { table, type Column } from "../table";
 
-const share = (run: Run, part: "exposed_communication" | "bubble"): number | null =>
-  run.breakdown_s && run.iteration_time_s ? run.breakdown_s[part] / run.iteration_time_s : null;
+const share = (run: Run, part: keyof Breakdown): number | null => (run.breakdown_s && run.iteration_time_s ? run.breakdown_s[part] / run.iteration_time_s : null);
+const shareColumn = (label: string, part: keyof Breakdown, title: string): Column<Run> => ({ label, title, value: (r) => share(r, part), show: (r) => percent(share(r, part)) });
 
-function intervalText(run: Run): string {
-  const [low, high] = run.iteration_time_interval_s ?? [0, 0];
-  return run.iteration_time_s && run.iteration_time_interval_s ? `${signed(low / run.iteration_time_s - 1)} ${signed(high / run.iteration_time_s - 1)}` : "–";
+// "3.73 to 4.71 s"; by how much below and above the forecast when the pointer is over it.
+function interval(run: Run): Node | string {
+  const ends = run.iteration_time_interval_s, t = run.iteration_time_s;
+  if (!ends || !t) return "–";
+  return h("span", { class: "one-line", title: `${signed(ends[0] / t - 1)} % to ${signed(ends[1] / t - 1)} %` }, rangeText(ends.map((s) => seconds(s)) as [string, string]));
 }
 
 function status(run: Run): HTMLElement {
@@ -27,33 +30,42 @@ function memory(run: Run): Node | string {
     h("span", { class: `fill${filled > 1 ? " over" : ""}`, style: `width:${Math.min(100, 100 * filled).toFixed(0)}%` }), h("span", {}, `${memoryText(m.peak)} (${percent(filled, 0)})`));
 }
 
-export function plans({ result }: Answer): HTMLElement | null {
-  if (result.runs.length === 0) return null;
-  const hasVariants = result.runs.some((r) => r.variant !== "base");
+// The plan's name, on which variant it is and whether it was made for that, and what it does.
+const described = (r: Run): HTMLElement =>
+  h("span", {}, r.plan, isBase(r) ? null : h("small", { class: "variant" }, `${r.variant}, ${madeText(r)}`), h("small", {}, r.plan_summary));
+
+export function plans({ rows }: Answer): HTMLElement | null {
+  const runs = rows.filter((r) => r.sweep === undefined);
+  if (runs.length === 0) return null;
+  const hasVariants = runs.some((r) => !isBase(r));
   const best = new Map<string, Run | null>();
-  for (const r of result.runs) if (!best.has(r.variant)) best.set(r.variant, bestOf(result.runs.filter((x) => x.variant === r.variant)));
+  for (const r of runs) if (!best.has(r.variant)) best.set(r.variant, bestOf(runs.filter((x) => x.variant === r.variant)));
   const slower = (r: Run): number | null => {
     const b = best.get(r.variant);
     return b?.iteration_time_s && r.iteration_time_s ? r.iteration_time_s / b.iteration_time_s - 1 : null;
   };
   const columns: Column<Run>[] = [
-    { label: "Plan", value: (r) => r.plan, show: (r) => h("span", {}, r.plan, h("small", {}, r.plan_summary)) },
+    { label: "Plan", value: (r) => r.plan, show: described },
+    { label: "Summary", value: (r) => r.plan_summary, only: "copied" },
     ...(hasVariants ? [
-      { label: "Variant", value: (r: Run) => r.variant },
-      { label: "Made", title: "Whether the plan was made for this variant, or is the base's", value: (r: Run) => (r.variant === "base" ? "" : r.replanned ? "re-planned" : "same plan") },
+      { label: "Variant", value: (r: Run) => r.variant, only: "copied" } as Column<Run>,
+      { label: "Made", value: madeText, only: "copied" } as Column<Run>,
     ] : []),
-    { label: "Status", value: (r) => r.status, show: status },
-    { label: "GPUs", value: (r) => r.gpus },
-    { label: "Time", title: "Seconds of one training iteration", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
-    { label: "90 %, in %", title: "The interval that holds the truth nine times in ten, below and above the forecast", value: (r) => intervalText(r) },
-    ...(best.size < result.runs.length ? [{ label: "vs. best, in %", title: "Slower than the quickest plan that fits on the same variant", value: slower, show: (r: Run) => (slower(r) === null ? "–" : signed(slower(r), 1)) } as Column<Run>] : []),
+    { label: "Time", title: "Of one training iteration", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
+    { label: "90 % interval", title: "It holds the true time nine times in ten", value: (r) => r.iteration_time_interval_s?.[0], show: interval, only: "shown" },
+    { label: "90 % low", value: (r) => r.iteration_time_interval_s?.[0], only: "copied" },
+    { label: "90 % high", value: (r) => r.iteration_time_interval_s?.[1], only: "copied" },
+    { label: "Memory", title: "Peak of the GPU with the least room left", value: (r) => r.memory_bytes?.peak, show: memory },
     { label: "Tokens/s", value: (r) => r.tokens_per_s || r.throughput_samples_per_s, title: "Samples a second for a model without a sequence", show: (r) => number(r.tokens_per_s || r.throughput_samples_per_s) },
     { label: "MFU", title: "Model FLOPs over what the GPUs could do at their dense peak", value: (r) => r.mfu, show: (r) => percent(r.mfu) },
-    { label: "Exposed", title: "Share of the time in which the critical GPU waits for communication", value: (r) => share(r, "exposed_communication"), show: (r) => percent(share(r, "exposed_communication")) },
-    { label: "Bubble", title: "Share of the time in which it waits for another pipeline stage", value: (r) => share(r, "bubble"), show: (r) => percent(share(r, "bubble")) },
-    { label: "Memory", title: "Peak of the GPU with the least room left", value: (r) => r.memory_bytes?.peak, show: memory },
+    shareColumn("Exposed", "exposed_communication", "Share of the time in which the critical GPU waits for communication"),
+    shareColumn("Bubble", "bubble", "Share of the time in which it waits for another pipeline stage"),
+    shareColumn("Host", "idle", "Share of the time in which it waits for its host, above all to launch kernels"),
+    { label: "Status", value: (r) => r.status, show: status },
+    ...(best.size < runs.length ? [{ label: "vs. best", title: "Slower than the quickest plan that fits on the same variant", value: slower, show: (r: Run) => (slower(r) === null ? "–" : `${signed(slower(r), 1)} %`) } as Column<Run>] : []),
+    { label: "GPUs", value: (r) => r.gpus },
   ];
   return section("plans", "Plans side by side",
     "Each row is a plan on a variant of the question; the quickest plan of a variant that fits is marked. Click a heading to sort. Times are forecasts: the interval says how sure they are.",
-    table("Plans side by side", columns, result.runs, { best: (r) => best.get(r.variant) === r }));
+    table("Plans side by side", columns, runs, { best: (r) => best.get(r.variant) === r }));
 }

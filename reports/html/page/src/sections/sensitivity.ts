@@ -6,7 +6,6 @@ import { choice, h } from "../dom";
 import { number, seconds } from "../format";
 import { section } from "../section";
 import { table } from "../table";
-import { colours } from "../theme";
 
 const mostBars = 20;
 
@@ -16,17 +15,17 @@ export function sensitivity({ result }: Answer): HTMLElement | null {
   const plans = [...new Set(all.map((s) => s.plan ?? ""))];
   let plan = plans[0];
   const chosen = (): Sensitivity[] => all.filter((s) => (s.plan ?? "") === plan).slice().sort((a, b) => Math.abs(b.elasticity) - Math.abs(a.elasticity)).slice(0, mostBars);
-  const tornado = chart("Tornado: elasticity of the iteration time by each key", 80 + 26 * chosen().length, (t) => {
+  const tornado = chart("Tornado: elasticity of the iteration time by each key", 80 + 26 * chosen().length, (t, width) => {
     const shown = chosen().reverse();
     return {
-      grid: { left: 12, right: 40, top: 10, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
+      grid: { left: 12, right: 40, top: 10, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
         const s = shown[items[0].dataIndex];
         return line(s.parameter, true) + line(`1 % more changes the time by ${number(s.elasticity, 3)} %`) + (s.improved ? line(`${s.improved.change}: ${seconds(s.improved.iteration_time_s)}, ${number(s.improved.speedup, 4)} x`) : "");
       } }),
       xAxis: axis(t, { type: "value", name: "change of the time, in % for 1 % more of the key" }),
-      yAxis: axis(t, { type: "category", data: shown.map((s) => s.parameter), splitLine: { show: false }, axisLine: { show: false }, axisTick: { show: false }, axisLabel: { hideOverlap: false, width: 320, overflow: "truncate" } }),
-      series: [{ type: "bar", barMaxWidth: 18, data: shown.map((s) => ({ value: s.elasticity, itemStyle: { color: s.elasticity < 0 ? colours.blue : colours.orange } })) }],
+      yAxis: axis(t, { type: "category", data: shown.map((s) => s.parameter), splitLine: { show: false }, axisLine: { show: false }, axisTick: { show: false }, axisLabel: { hideOverlap: false, width: Math.min(320, width * 0.45), overflow: "truncate" } }),
+      series: [{ type: "bar", barMaxWidth: 18, data: shown.map((s) => ({ value: s.elasticity, itemStyle: { color: s.elasticity < 0 ? t.colours.blue : t.colours.orange } })) }],
     };
   });
   return section("sensitivity", "What would help most",

@@ -3,8 +3,9 @@
 import type { Answer, TimelineData } from "../data";
 import { choice, h, legend } from "../dom";
 import { seconds } from "../format";
-import { leftOut, section } from "../section";
+import { leftOut, section, together } from "../section";
 import { folded, table } from "../table";
+import { onTheme } from "../theme";
 import { kinds, Timeline, type ColourBy } from "../timeline";
 
 const ways: ColourBy[] = ["pass", "stage", "micro-batch"];
@@ -33,8 +34,7 @@ export function timeline({ result, details }: Answer): HTMLElement | null {
   const kept = (details?.runs ?? []).filter((d) => d.timeline);
   if (kept.length === 0) return null;
   let by: ColourBy = "pass";
-  const place = h("div");
-  const key = h("div");
+  const place = together(), key = h("div");
   const show = (i: number): void => {
     const data = kept[i].timeline!;
     if (!data.devices || data.devices.length === 0) {
@@ -62,6 +62,7 @@ export function timeline({ result, details }: Answer): HTMLElement | null {
       ], sums(data))));
   };
   let recolour = (): void => {};
+  onTheme(() => recolour());
   show(0);
   return section("timeline", "Timeline",
     "What each simulated GPU does when, a row for each of its streams; a GPU stands for all that do the same. Gaps in a compute row are time that is lost: look at what runs below them.",

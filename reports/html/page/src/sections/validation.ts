@@ -6,7 +6,6 @@ import { h } from "../dom";
 import { number, percent, seconds } from "../format";
 import { section } from "../section";
 import { table } from "../table";
-import { series } from "../theme";
 
 const symbols = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
 const plural = (subject: string): string => (subject === "memory" ? subject : `${subject}s`);
@@ -35,7 +34,7 @@ function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean):
     const times = { axisTick: { customValues: marks }, axisLabel: { customValues: marks, formatter: (v: number) => seconds(Number(v.toPrecision(2))), hideOverlap: true } };
     const rule = (name: string, f: number, type: string): object => ({ name, type: "line", symbol: "none", silent: true, z: 1, lineStyle: { color: t.soft, width: 1.2, type }, data: straight(f) });
     return {
-      grid: { left: 16, right: 24, top: 60, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
+      grid: { left: 16, right: 24, top: 60, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t, { icon: undefined, type: "scroll", data: groups }),
       tooltip: tooltip(t, { trigger: "item", formatter: (i: { data: { of?: ValidationPoint } }) => {
         const p = i.data.of;
@@ -51,7 +50,7 @@ function scatter(points: ValidationPoint[], groups: string[], asRatio: boolean):
             const a = api.coord([api.value(0), api.value(1)]), b = api.coord([api.value(0), api.value(2)]);
             return { type: "line", shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }, style: { stroke: t.soft, lineWidth: 1, opacity: 0.5 } };
           } },
-        ...groups.map((name, i) => ({ name, type: "scatter", z: 3, symbolSize: 8, symbol: symbols[Math.floor(i / 7) % symbols.length], clip: true, itemStyle: { color: series[i % 7], opacity: 0.85 },
+        ...groups.map((name, i) => ({ name, type: "scatter", z: 3, symbolSize: 8, symbol: symbols[Math.floor(i / 7) % symbols.length], clip: true, itemStyle: { color: t.series[i % 7], opacity: 0.85 },
           data: known.filter((p) => p.group === name).map((p) => ({ value: [p.measured_s!, y(p, p.predicted_s!)], of: p })) })),
       ],
     };

@@ -1,60 +1,67 @@
-// What-ifs: what each change buys, with the same plan and with a plan made for it.
+// What-ifs: what each change gains, with the same plan and with a plan made for it.
 
 import { axis, chart, legendLook, line, tooltip } from "../chart";
 import type { Answer, Run } from "../data";
-import { seconds } from "../format";
+import { h } from "../dom";
+import { seconds, words } from "../format";
+import { isBase, madeText, speedup } from "../runs";
 import { section } from "../section";
 import { table } from "../table";
-import { colours } from "../theme";
+import { inkOn, type Colour } from "../theme";
 
-interface Row { variant: string; plan: string; base: number | null; same?: Run; again?: Run }
-const mostBars = 30;
+// The answers of one plan entry to one what-if. `again`: where planning for it gave another plan.
+interface Row { variant: string; plan: string; base?: Run; same?: Run; again?: Run }
+const mostBars = 40;
+const barColours: Record<string, Colour> = { "same plan": "blue", "re-planned": "orange", unchanged: "sky" };
+const fits = (r: Run): boolean => r.status === "ok";
+const timeOf = (r: Run | undefined): HTMLElement | string => (r && !fits(r) ? h("span", {}, seconds(r.iteration_time_s), h("small", {}, words(r.status))) : seconds(r?.iteration_time_s));
 const times = (x: number | null): string => (x === null ? "–" : `${x.toFixed(3)} ×`);
 
-export function whatIfs({ result }: Answer): HTMLElement | null {
+function rowsOf(runs: Run[], base: Run[]): Row[] {
   const rows = new Map<string, Row>();
-  for (const r of result.runs) {
-    if (r.variant === "base" || r.sweep !== undefined) continue;
+  for (const r of runs) {
     const key = `${r.variant}\n${r.plan}`;
-    const row = rows.get(key) ?? { variant: r.variant, plan: r.plan, base: result.runs.find((b) => b.variant === "base" && b.plan === r.plan)?.iteration_time_s ?? null };
-    if (r.replanned) row.again = r;
-    else row.same = r;
-    rows.set(key, row);
+    const row = rows.get(key) ?? { variant: r.variant, plan: r.plan, base: base.find((b) => b.plan === r.plan) };
+    rows.set(key, r.replanned ? { ...row, again: r } : { ...row, same: r });
   }
-  if (rows.size === 0) return null;
-  const all = [...rows.values()];
-  // Samples a second, not times: what-ifs may change the batch.
-  const speed = (row: Row, r: Run | undefined): number | null => {
-    const base = result.runs.find((b) => b.variant === "base" && b.plan === row.plan);
-    return r?.throughput_samples_per_s && base?.throughput_samples_per_s ? r.throughput_samples_per_s / base.throughput_samples_per_s : null;
-  };
-  const drawn = all.filter((r) => speed(r, r.same) !== null || speed(r, r.again) !== null).slice(0, mostBars);
-  const bars = drawn.length === 0 ? null : chart("Bars: speed of each what-if against the base", 100 + 42 * drawn.length, (t) => {
-    const shown = drawn.slice().reverse();
-    return {
-      legend: legendLook(t),
-      tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
-        const r = shown[items[0].dataIndex];
-        return line(`${r.plan}, ${r.variant}`, true) + line(`base: ${seconds(r.base)}`) + (r.same ? line(`same plan: ${seconds(r.same.iteration_time_s)}, ${times(speed(r, r.same))}`) : "") + (r.again ? line(`re-planned: ${seconds(r.again.iteration_time_s)}, ${times(speed(r, r.again))}`) : "");
-      } }),
-      grid: { left: 12, right: 24, top: 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
-      xAxis: axis(t, { type: "value", min: 0, name: "samples per second, as a multiple of the base" }),
-      yAxis: axis(t, { type: "category", data: shown.map((r) => `${r.variant}: ${r.plan}`), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: 260, overflow: "truncate" } }),
-      series: [
-        { name: "same plan", type: "bar", barMaxWidth: 14, itemStyle: { color: colours.blue }, data: shown.map((r) => speed(r, r.same)),
-          markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: t.ink, type: "dashed" }, data: [{ xAxis: 1 }] } },
-        { name: "re-planned", type: "bar", barMaxWidth: 14, itemStyle: { color: colours.orange }, data: shown.map((r) => speed(r, r.again)) },
-      ],
-    };
-  });
+  return [...rows.values()];
+}
+
+// A bar for each run, so that an unchanged plan has one.
+function bars(rows: Row[]): HTMLElement | null {
+  const all = rows.flatMap((row) => [row.same, row.again].flatMap((run) => (run && speedup(run, row.base) !== null ? [{ row, run, speed: speedup(run, row.base)! }] : []))).slice(0, mostBars);
+  if (all.length === 0) return null;
+  const shown = all.slice().reverse();  // the first on top
+  const sorts = Object.keys(barColours).filter((made) => all.some((b) => madeText(b.run) === made));
+  return chart("Bars: speed of each what-if against the base", 100 + 26 * all.length, (t, width) => ({
+    legend: legendLook(t),
+    tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
+      const { row, run, speed } = shown[items[0].dataIndex];
+      return line(`${row.plan}, ${row.variant}`, true) + line(`base: ${seconds(row.base?.iteration_time_s)}`) + line(`${madeText(run)}: ${seconds(run.iteration_time_s)}, ${times(speed)}`) + line(run.plan_summary);
+    } }),
+    grid: { left: 12, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+    xAxis: axis(t, { type: "value", min: 0, name: "speed as a multiple of the base's" }),
+    yAxis: axis(t, { type: "category", data: shown.map((b) => `${b.row.variant}: ${b.row.plan}`), splitLine: { show: false }, axisLabel: { hideOverlap: false, width: Math.min(280, width * 0.42), overflow: "truncate" } }),
+    series: sorts.map((made, i) => ({ name: made, type: "bar", stack: "speed", barMaxWidth: 16, itemStyle: { color: t.colours[barColours[made]] }, data: shown.map((b) => (madeText(b.run) === made ? b.speed : null)),
+      label: { show: true, position: "insideLeft", color: inkOn(t.colours[barColours[made]]), formatter: (b: { dataIndex: number }) => (fits(shown[b.dataIndex].run) ? "" : "does not fit") },
+      markLine: i > 0 ? undefined : { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: t.ink, type: "dashed" }, data: [{ xAxis: 1 }] } })),
+  })).element;
+}
+
+export function whatIfs({ rows: runs }: Answer): HTMLElement | null {
+  const rows = rowsOf(runs.filter((r) => !isBase(r) && r.sweep === undefined), runs.filter(isBase));
+  if (rows.length === 0) return null;
+  const isUnchanged = (r: Row): boolean => r.same?.unchanged === true;
   return section("what-ifs", "What if",
-    "How many samples a second each change brings against the base (1, the dashed line), with the base's plan and with a plan made for it. Where the two differ, a new plan is part of the gain.",
-    bars?.element ?? null, table("What if", [
-      { label: "Variant", value: (r) => r.variant }, { label: "Plan", value: (r) => r.plan }, { label: "Base", value: (r) => r.base, show: (r) => seconds(r.base) },
-      { label: "Same plan", value: (r) => r.same?.iteration_time_s, show: (r) => seconds(r.same?.iteration_time_s) },
-      { label: "speed", title: "Samples a second against the base", value: (r) => speed(r, r.same), show: (r) => times(speed(r, r.same)) },
-      { label: "Re-planned", value: (r) => r.again?.iteration_time_s, show: (r) => seconds(r.again?.iteration_time_s) },
-      { label: "speed ", title: "Samples a second against the base", value: (r) => speed(r, r.again), show: (r) => times(speed(r, r.again)) },
-      { label: "New plan", value: (r) => r.again?.plan_summary ?? "" },
-    ], all));
+    "How many tokens or samples a second each change brings against the base (1, the dashed line), with the base's plan and with a plan made for it. Where the two differ, a new plan is part of the gain; a plan that stays the best is unchanged.",
+    bars(rows), table("What if", [
+      { label: "Variant", value: (r) => r.variant }, { label: "Plan", value: (r) => r.plan }, { label: "Base", value: (r) => r.base?.iteration_time_s, show: (r) => seconds(r.base?.iteration_time_s) },
+      { label: "Same plan", value: (r) => r.same?.iteration_time_s, show: (r) => timeOf(r.same) },
+      { label: "Speed", title: "Tokens or samples a second against the base", value: (r) => speedup(r.same, r.base), show: (r) => times(speedup(r.same, r.base)) },
+      { label: "Re-planned", value: (r) => r.again?.iteration_time_s, show: (r) => (isUnchanged(r) ? "unchanged" : timeOf(r.again)) },
+      ...(rows.some((r) => r.again) ? [
+        { label: "Speed ", title: "Tokens or samples a second against the base", value: (r: Row) => speedup(r.again, r.base), show: (r: Row) => times(speedup(r.again, r.base)) },
+        { label: "New plan", value: (r: Row) => r.again?.plan_summary },
+      ] : []),
+    ], rows));
 }

@@ -1,0 +1,195 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cli/commands/command_tree.hpp"
+#include "pcg/models/load.hpp"
+#include "profiles/device_profile.hpp"
+#include "profiles/network_profile.hpp"
+#include "search/planners.hpp"
+#include "topology/load.hpp"
+
+namespace cli {
+namespace {
+
+// Inside single quotes of a shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Between the brackets and colons of a zsh specification.
+std::string zsh_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// The values of an option, or, by the words of a command, of its argument.
+using Values = std::map<std::string, std::vector<std::string>>;
+
+Values values_of_options() {
+  const std::vector<std::string> models = pcg::models::builtin_names(), presets = topology::preset_names();
+  return {{"--model", models},
+          {"--on", presets},
+          {"--cluster", presets},
+          {"--device", profiles::device_names()},
+          {"--gpu", profiles::device_names()},
+          {"--network", profiles::network_names()},
+          {"--framework", pcg::names<pcg::Framework>()},
+          {"--precision", pcg::names<pcg::Precision>()},
+          {"--notes", {"few", "all"}},
+          {"--format", {"table", "markdown", "csv", "json"}}};
+}
+
+Values values_of_arguments() {
+  return {{"foreshard show model", pcg::models::builtin_names()},
+          {"foreshard show cluster", topology::preset_names()},
+          {"foreshard show device", profiles::device_names()},
+          {"foreshard show network", profiles::network_names()},
+          {"foreshard show framework", pcg::names<pcg::Framework>()},
+          {"foreshard show planners", search::planner_kinds()},
+          {"foreshard ask", pcg::models::builtin_names()},
+          {"foreshard completion", {"bash", "zsh", "fish"}}};
+}
+
+// ":value:(few all)", or files.
+std::string zsh_values(const std::string& option) {
+  const Values all = values_of_options();
+  const auto at = all.find(option);
+  return at == all.end() ? ":value:_files" : fmt::format(":value:({})", fmt::join(at->second, " "));
+}
+
+std::string words_of(const Command& c) {
+  std::vector<std::string> words;
+  for (const Command& sub : subcommands_of(c)) words.push_back(sub.app->get_name());
+  for (const CLI::Option* o : options_of(c)) words.push_back("--" + o->get_lnames().front());
+  const Values arguments = values_of_arguments();
+  if (const auto at = arguments.find(c.words); at != arguments.end()) words.insert(words.end(), at->second.begin(), at->second.end());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::vector<Command> subcommands_of(const Command& c) {
+  std::vector<Command> all;
+  for (const CLI::App* sub : c.app->get_subcommands([](const CLI::App*) { return true; }))
+    all.push_back({sub, c.words + " " + sub->get_name()});
+  return all;
+}
+
+std::vector<Command> all_commands(const CLI::App& app) {
+  std::vector<Command> all{{&app, app.get_name()}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<Command> below = subcommands_of(all[i]);
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, below.begin(), below.end());
+  }
+  return all;
+}
+
+std::vector<const CLI::Option*> options_of(const Command& c) {
+  return c.app->get_options([](const CLI::Option* o) { return !o->get_lnames().empty(); });
+}
+
+std::string bash_completion(const CLI::App& app) {
+  std::string cases, values;
+  for (const Command& c : all_commands(app)) cases += fmt::format("    {}) words={} ;;\n", quoted(c.words), quoted(words_of(c)));
+  for (const auto& [option, words] : values_of_options())
+    values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", option,
+                          quoted(fmt::format("{}", fmt::join(words, " "))));
+  return fmt::format(R"script(# Completion of {0} for bash
+_{0}() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="{0}" word words=""
+  case "$previous" in
+{2}  esac
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case " $(_{0}_words "$command") " in
+      *" $word "*) case "$word" in -*) ;; *) command="$command $word" ;; esac ;;
+    esac
+  done
+  words="$(_{0}_words "$command")"
+  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
+}}
+_{0}_words() {{
+  local words=""
+  case "$1" in
+{1}  esac
+  echo "$words"
+}}
+complete -o filenames -F _{0} {0}
+)script",
+                     app.get_name(), cases, values);
+}
+
+std::string zsh_completion(const CLI::App& app) {
+  std::string cases;
+  const Values arguments = values_of_arguments();
+  for (const Command& c : all_commands(app)) {
+    std::vector<std::string> specs;
+    for (const CLI::Option* o : options_of(c))
+      specs.push_back(quoted(fmt::format("--{}[{}]{}", o->get_lnames().front(), zsh_text(o->get_description()),
+                                         o->get_items_expected_max() > 0 ? zsh_values("--" + o->get_lnames().front()) : "")));
+    std::vector<std::string> names;
+    for (const Command& sub : subcommands_of(c))
+      names.push_back(quoted(fmt::format("{}:{}", sub.app->get_name(), zsh_text(sub.app->get_description()))));
+    const auto values = arguments.find(c.words);
+    cases += fmt::format(
+        "    {}) options=({}) commands=({}){} ;;\n", quoted(c.words), fmt::join(specs, " "), fmt::join(names, " "),
+        values == arguments.end() ? "" : fmt::format(" arguments={}", quoted(fmt::format("({})", fmt::join(values->second, " ")))));
+  }
+  return fmt::format(R"script(#compdef {0}
+# Completion of {0} for zsh
+_{0}() {{
+  local command="{0}" word
+  local -a options commands
+  local arguments
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
+    _{0}_words "$command"
+    if (( ${{commands[(I)$word:*]}} )); then command="$command $word"; fi
+  done
+  _{0}_words "$command"
+  if (( $#commands )); then _describe command commands; fi
+  _arguments -s $options "*:argument:${{arguments:-_files}}"
+}}
+_{0}_words() {{
+  options=() commands=() arguments=
+  case "$1" in
+{1}  esac
+}}
+compdef _{0} {0}
+)script",
+                     app.get_name(), cases);
+}
+
+std::string fish_completion(const CLI::App& app) {
+  const Values options = values_of_options(), arguments = values_of_arguments();
+  std::string out = fmt::format("# Completion of {} for fish\n", app.get_name());
+  const auto place = [&](const Command& c) {
+    const std::string words = c.words.substr(std::min(c.words.size(), app.get_name().size() + 1));
+    return words.empty() ? std::string("__fish_use_subcommand")
+                         : fmt::format("string match -q -- '{} *' (commandline -cp | string replace -r '^\\S+ ' '')", words);
+  };
+  for (const Command& c : all_commands(app)) {
+    const std::string start = fmt::format("complete -c {} -n {}", app.get_name(), quoted(place(c)));
+    for (const Command& sub : subcommands_of(c))
+      out += fmt::format("{} -a {} -d {}\n", start, sub.app->get_name(), quoted(sub.app->get_description()));
+    if (const auto values = arguments.find(c.words); values != arguments.end())
+      out += fmt::format("{} -a {}\n", start, quoted(fmt::format("{}", fmt::join(values->second, " "))));
+    for (const CLI::Option* o : options_of(c)) {
+      const auto values = options.find("--" + o->get_lnames().front());
+      out += fmt::format("{} -l {}{}{} -d {}\n", start, o->get_lnames().front(), o->get_items_expected_max() > 0 ? " -r" : "",
+                         values == options.end() ? "" : fmt::format(" -f -a {}", quoted(fmt::format("{}", fmt::join(values->second, " ")))),
+                         quoted(o->get_description()));
+    }
+  }
+  return out;
+}
+
+}  // namespace cli

@@ -1,0 +1,38 @@
+#pragma once
+// What changed between two results of `foreshard run --json`.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reports {
+
+// A key of the question whose value differs; empty: it is not there.
+struct ChangedKey {
+  std::string path, before, after;
+};
+
+// An answer to the same plan and variant in both results, or in one of them.
+struct ChangedRun {
+  std::string plan, variant;
+  std::string status_before, status_after;  // empty: there is no such run
+  std::optional<double> seconds_before, seconds_after;
+  std::string plan_before, plan_after;  // in words
+};
+
+struct ResultDiff {
+  std::string scenario;
+  std::vector<ChangedKey> question;
+  std::vector<ChangedRun> runs;                      // all that either has, in the order of the second; those of the first alone at the end
+  [[nodiscard]] bool is_beyond(double limit) const;  // a time differs by a larger share, or a run's status, or a run is missing
+};
+
+// Two results of format 2, or two lists of equal length. Throws: base::InputError where they are something else.
+[[nodiscard]] std::vector<ResultDiff> diff_of(const nlohmann::ordered_json& before, const nlohmann::ordered_json& after);
+
+// Returns the changed keys and a table of the runs; "nothing changed" where that is so. `width`: of the screen.
+[[nodiscard]] std::string diff_text(const ResultDiff& diff, std::size_t width);
+
+}  // namespace reports

@@ -1,0 +1,59 @@
+#include "reports/figures.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string_view>
+
+#include "reports/json_numbers.hpp"
+
+namespace reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using scenarios::Run;
+
+constexpr std::array kFigures = {
+    Figure{"iteration_time_s", "iteration_time_s", "the time of an iteration",
+           [](const Run& r) { return Json(r.simulation->iteration_time.value()); }},
+    Figure{"interval_low_s", "", "the lower end of the 90 % interval around the time",
+           [](const Run& r) { return Json(r.interval_low.value()); }},
+    Figure{"interval_high_s", "", "its upper end", [](const Run& r) { return Json(r.interval_high.value()); }},
+    Figure{"throughput_samples_per_s", "throughput_samples_per_s", "samples in a second",
+           [](const Run& r) { return Json(r.samples_per_s); }},
+    Figure{"tokens_per_s", "tokens_per_s", "tokens in a second; 0 where the model has no sequence",
+           [](const Run& r) { return Json(r.tokens_per_s); }},
+    Figure{"mfu", "mfu", "model FLOPs over time, GPUs and dense peak of the precision, with whole attention squares",
+           [](const Run& r) { return Json(r.mfu); }},
+    Figure{"mfu_causal", "mfu_causal", "the same without what causal masks leave out", [](const Run& r) { return Json(r.mfu_causal); }},
+    Figure{"compute_s", "breakdown_s.compute", "kernels run on the GPU that ends last",
+           [](const Run& r) { return Json(r.simulation->breakdown.compute.value()); }},
+    Figure{"exposed_communication_s", "breakdown_s.exposed_communication", "it waits for a collective or a transfer of its own",
+           [](const Run& r) { return Json(r.simulation->breakdown.exposed_communication.value()); }},
+    Figure{"bubble_s", "breakdown_s.bubble", "it waits for another pipeline stage",
+           [](const Run& r) { return Json(r.simulation->breakdown.bubble.value()); }},
+    Figure{"idle_s", "breakdown_s.idle", "the rest, above all waiting for its host to launch kernels",
+           [](const Run& r) { return Json(r.simulation->breakdown.idle.value()); }},
+    Figure{"communication_bytes", "communication_bytes.total", "sent by all GPUs; each transfer counts once",
+           [](const Run& r) { return count(r.simulation->bytes.total); }},
+    Figure{"peak_memory_bytes", "memory_bytes.peak", "the peak of the GPU that has least room left",
+           [](const Run& r) { return count(r.simulation->memory.peak); }},
+    Figure{"memory_capacity_bytes", "memory_bytes.capacity", "what that GPU has",
+           [](const Run& r) { return count(r.simulation->memory.capacity); }},
+};
+
+}  // namespace
+
+std::span<const Figure> figures() { return kFigures; }
+
+void add_figures(Json& run, const Run& r) {
+  for (const Figure& f : kFigures) {
+    const std::string_view path = f.json;
+    const std::size_t dot = path.find('.');
+    if (path.empty()) continue;
+    if (dot == std::string_view::npos) run[std::string(path)] = r.simulation ? f.of(r) : Json(nullptr);
+    else if (r.simulation) run[std::string(path.substr(0, dot))][std::string(path.substr(dot + 1))] = f.of(r);
+  }
+}
+
+}  // namespace reports

@@ -1,0 +1,35 @@
+#pragma once
+// What steps of a search cost, in seconds of one core: a fixed part, and a part for each operator of a plan on each of its GPUs. By CPU times
+// of megatron: search for Llama 3 8B and 70B and gpt-oss-120b on 16 to 1,024 H100 (2 x 2.x GHz of a shared machine, 2026-11): each kind of step
+// within a factor of two. They only decide where a search ends, never what a plan takes.
+
+#include "base/units.hpp"
+#include "pcg/plan/plan.hpp"
+
+namespace sim {
+
+struct StepCost {
+  double fixed_s, per_point_s;
+  // `operators` of a plan or a model.
+  [[nodiscard]] base::Seconds of(std::size_t operators, int gpus) const {
+    return base::Seconds(fixed_s + per_point_s * static_cast<double>(operators) * gpus);
+  }
+  [[nodiscard]] base::Seconds of(const pcg::Plan& p) const { return of(p.pcg.nodes().size(), p.gpus); }
+};
+
+inline constexpr StepCost kBuildPlan{0.8e-3, 4e-9};
+inline constexpr StepCost kFollowData{0.1e-3, 2e-9};  // dataflow_of()
+inline constexpr StepCost kEstimatePlan{0.4e-3, 7e-9};
+inline constexpr StepCost kCountMemory{1.3e-3, 5.5e-9};
+inline constexpr StepCost kSimulatePlan{15e-3, 60e-9};
+// A collective that was not met before, and each flow of its algorithms.
+inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6);
+
+// A change of a random walk over a simulated schedule, for each operator on each GPU; and an entry of a table of pairs of choices, which a
+// solver goes through.
+inline constexpr base::Seconds kWalkStep(50e-9), kPairEntry(8e-9);
+
+// A question for the time that is left: loops of solvers ask it once a round.
+inline constexpr base::Seconds kPoll(20e-6);
+
+}  // namespace sim
