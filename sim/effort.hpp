@@ -27,7 +27,7 @@ inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6);
 
 // A change of a random walk over a simulated schedule, for each operator on each GPU; and an entry of a table of pairs of choices, which a
 // solver goes through.
-inline constexpr base::Seconds kWalkStep(50e-9), kPairEntry(8e-9);
+inline constexpr base::Seconds kWalkStep(50e-9), kPairEntry(1.5e-9);
 
 // A question for the time that is left: loops of solvers ask it once a round.
 inline constexpr base::Seconds kPoll(20e-6);
