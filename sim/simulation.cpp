@@ -77,9 +77,7 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
     if (moved > base::Bytes() && cluster.is_assumed(type)) assumed.push_back(type);
   if (!assumed.empty())
     add_note(NoteKind::assumption, "assumed-links",
-             fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much",
-                         fmt::join(assumed, ", ")),
-             r);
+             fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much", fmt::join(assumed, ", ")), r);
   profiles::HostCosts none;
   none.basis = framework.host.basis;
   if (framework.host == none) return;

@@ -106,7 +106,11 @@ Json page_data(std::span<const ReportedScenario> reported) {
   Share results(kResultsBytes, reported.size()), notes(kNotesBytes, reported.size()), clusters(kClusterBytes, reported.size());
   Share memory(kMemoryBytes, detailed), graphs(kGraphBytes, detailed);
   for (const ReportedScenario& s : reported) {
-    Json details{{"subject", subject_text(s.result->subject)}, {"cluster", nullptr}, {"notes", Json::array()}, {"runs", Json::array()}, {"left_out", Json::array()}};
+    Json details{{"subject", subject_text(s.result->subject)},
+                 {"cluster", nullptr},
+                 {"notes", Json::array()},
+                 {"runs", Json::array()},
+                 {"left_out", Json::array()}};
     data["results"].push_back(results.spent(fitted(Json::parse(json(*s.result)), results.of_next(), details["left_out"])));
     details["notes"] = notes.spent(notes_of(*s.result, notes.of_next(), details["left_out"]));
     if (Json cluster = s.cluster != nullptr ? cluster_data(*s.cluster) : Json(); cluster.dump().size() <= clusters.of_next())

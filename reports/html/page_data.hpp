@@ -1,6 +1,6 @@
 #pragma once
-// The page's data of scenarios: `results`, format 2 of each with explanations, and `details`, what format 2 leaves out: the question in words, the cluster's
-// drawing, what notes are about, and for each base run its timeline, memory over time and graph.
+// The page's data of scenarios: `results`, format 2 of each with explanations, and `details`, what format 2 leaves out: the question in
+// words, the cluster's drawing, what notes are about, and for each base run its timeline, memory over time and graph.
 //
 // A report stays below 5 MB whatever was asked, so that it can be mailed and opens at once. The page itself takes about 0.8 MB; results and
 // each sort of details have a share of the rest (page_data.cpp) that the runs of all scenarios share out evenly. What does not fit is said

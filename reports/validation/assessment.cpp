@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <string_view>
 #include <array>
 #include <cctype>
+#include <string_view>
 
 #include "base/diagnostics.hpp"
 #include "reports/layout/table.hpp"
@@ -189,8 +189,8 @@ std::string rule_of(std::size_t columns) {
 namespace {
 
 // Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
-constexpr std::array<std::string_view, 8> kForText = {"machine left out", "family left out", "over 5 % apart", "of the truth",
-                                                      "runs scatter",     "tau",             "unseen half",    "median"};
+constexpr std::array<std::string_view, 8> kForText = {
+    "machine left out", "family left out", "over 5 % apart", "of the truth", "runs scatter", "tau", "unseen half", "median"};
 
 FigureTable for_page(const FigureTable& t) {
   FigureTable kept{t.subject, {}, std::vector<std::vector<std::string>>(t.rows.size())};

@@ -92,7 +92,9 @@ class Budget {
 
  private:
   [[nodiscard]] bool is_overdue() const { return context_.overdue && context_.overdue(); }
-  [[nodiscard]] Limit by_now() const { return is_overdue() || (context_.interrupted && context_.interrupted()) ? Limit::time : Limit::effort; }
+  [[nodiscard]] Limit by_now() const {
+    return is_overdue() || (context_.interrupted && context_.interrupted()) ? Limit::time : Limit::effort;
+  }
 
   const SearchContext& context_;
   SearchLimits limits_;

@@ -221,9 +221,9 @@ OptionValues read_options(base::MapReader& in, std::span<const Option> options, 
 }
 
 std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own, std::string effort_of) {
-  std::vector<Option> options = {{"budget", Duration{budget}, std::move(effort_of)},
-                                 {"candidates", WholeNumber{.by_default = 0},
-                                  fmt::format("number of {} that ends the search", counted), "no limit"}};
+  std::vector<Option> options = {
+      {"budget", Duration{budget}, std::move(effort_of)},
+      {"candidates", WholeNumber{.by_default = 0}, fmt::format("number of {} that ends the search", counted), "no limit"}};
   std::ranges::move(own, std::back_inserter(options));
   return options;
 }

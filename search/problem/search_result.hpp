@@ -16,9 +16,8 @@
 
 namespace search {
 
-// `effort`: the budget is spent, counted in what the search did. `time`: the wall clock's safety net. `candidates`: as many as the option of
-// that name allows. `options`: all that the planner's other options leave in; there may be better
-// plans that are no candidate.
+// `effort`: the budget is spent, counted in what the search did. `time`: the wall clock's safety net. `candidates`: as many as the option
+// of that name allows. `options`: all that the planner's other options leave in; there may be better plans that are no candidate.
 enum class Limit { time, effort, candidates, options };
 
 struct NeedsMemory {

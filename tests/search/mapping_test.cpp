@@ -1,5 +1,6 @@
 // Where operators run: branches of a graph, what they cost, and the best of all placements.
 #include "search/solve/mapping/mapping.hpp"
+#include "base/random.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

@@ -68,7 +68,8 @@ TEST_CASE("the search answers with what it simulated, and it is not worse than p
   CHECK(r.simulation->iteration_time == *r.objective);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {}).value()).iteration_time);
   CHECK(*r.objective <= q.oracle.plan(search::megatron_plan(q.problem(), {.tensor = 2}).value()).iteration_time);
-  for (const search::LostCandidate& l : r.lost) CHECK(std::get<search::Slower>(l.why).time * 1.01 >= *r.objective);  // of a tie, the plainest is the answer
+  for (const search::LostCandidate& l : r.lost)
+    CHECK(std::get<search::Slower>(l.why).time * 1.01 >= *r.objective);  // of a tie, the plainest is the answer
 }
 
 TEST_CASE("what a search did not look at is counted by why, and the counts add up to the grid") {

@@ -39,8 +39,8 @@ struct Chosen {
 // Cost: O(operators x c^(w + 1)) for c choices, where the eliminated operators have w neighbours.
 [[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = 2e7);
 
-// Returns what cheapest() costs, in seconds of one core as steps are counted (sim/effort.hpp): chains of operators of c choices take c^3 for
-// each pair.
+// Returns what cheapest() costs, in seconds of one core as steps are counted (sim/effort.hpp): chains of operators of c choices take c^3
+// for each pair.
 [[nodiscard]] base::Seconds effort_of(const ChoiceProblem& problem);
 
 // The cost of the cheapest choices of all others, by the choices of two operators, or of one (in one row).

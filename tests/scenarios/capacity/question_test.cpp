@@ -247,9 +247,10 @@ TEST_CASE("a machine that cannot train like this is pointed at below its candida
 
 TEST_CASE("a scenario is answered with its capacity, from the runs that it is based on") {
   const scenarios::ScenarioResult result = scenarios::run_scenario(
-      test::load(test::in_fp32(with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
-                               candidate("nodes: [1, 2], price: 1 USD/gpu/h") + candidate("name: again, nodes: 2, price: 2 USD/gpu/h") +
-                               "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n"))),
+      test::load(test::in_fp32(
+          with_capacity(kWork + "  deadline: 3000 days\n  plans: [data-parallel, {megatron: {tensor: 3}}]\n  candidates:\n" +
+                        candidate("nodes: [1, 2], price: 1 USD/gpu/h") + candidate("name: again, nodes: 2, price: 2 USD/gpu/h") +
+                        "  reliability: {checkpoint: {bandwidth: 1 GB/s}}\n"))),
       {});
   CHECK(result.runs.size() == 1);
   CHECK(result.capacity_runs.size() == 4);  // two machines, two plans
