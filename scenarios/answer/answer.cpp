@@ -127,8 +127,8 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
 constexpr std::size_t kFlowsOfSearches = 2000;
 
 // A machine that is this many times as slow as the budget says, and that much time in any case, ends a search by the clock.
-constexpr double kSlowest = 10;
-constexpr base::Seconds kLeastTime(60);
+constexpr double kSlowest = 4;
+constexpr base::Seconds kLeastTime(20);
 
 std::function<bool()> safety_net(const PlannerEntry& entry) {
   if (!entry.planner->searches) return {};
