@@ -1,7 +1,8 @@
 #pragma once
-// What steps of a search cost, in seconds of one core: a fixed part, and a part for each operator of a plan on each of its GPUs. By CPU
-// times of megatron: search for Llama 3 8B and 70B and gpt-oss-120b on 16 to 1,024 H100 (2 x 2.x GHz of a shared machine, 2026-11): each
-// kind of step within a factor of two. They only decide where a search ends, never what a plan takes.
+// What steps of a search cost, in seconds of one core: a fixed part, and a part for each operator of a plan on each of its GPUs. Rounded
+// from CPU times of each kind of step in `megatron: search` for Llama 3 8B and 70B and gpt-oss-120b on 16 to 1,024 H100, on one shared
+// machine of two cores. They only decide where a search ends, never what a plan takes. Solvers of intra-op and alpa do more than kPairEntry
+// says.
 
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"

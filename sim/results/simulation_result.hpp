@@ -74,7 +74,7 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
-// A share of the capacity: the largest mean error of a group's forecasts of what is allocated but for two of small models
+// A share of the capacity: the mean error of most groups' forecasts of what is allocated; some are above it
 // (docs/accuracy.md, column "peak memory"), rounded up. What allocators hold on top, they give back in part when memory is short
 // (docs/accuracy.md, "Memory").
 inline constexpr double kMemoryMargin = 0.03;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/diagnostics.hpp"
 #include "scenarios/answer/check.hpp"
 #include "tests/docs/file_text.hpp"
 
@@ -20,13 +21,14 @@ TEST_CASE("the files shown in the tutorial, the how-tos and docs/formats are sou
       from += fence.size();
       const std::string snippet = text.substr(from, text.find("```", from) - from);
       const bool is_wrong = text.substr(0, from).ends_with("<!-- file: wrong.yaml -->\n" + fence);  // what a message is shown of
-      if (!snippet.starts_with("foreshard: 1") || is_wrong) continue;
+      if (!snippet.starts_with("foreshard: 1")) continue;
       std::ofstream(file) << snippet;
       CAPTURE(snippet);
-      CHECK(scenarios::check_file(file, 1).sound);
+      if (is_wrong) CHECK_THROWS_AS((void)scenarios::check_file(file, 1), base::InputError);
+      else CHECK(scenarios::check_file(file, 1).sound);
       ++found;
     }
-    CHECK(found >= 2);
+    CHECK(found >= 3);
   }
   fs::remove(file);
 }

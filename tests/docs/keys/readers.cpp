@@ -200,7 +200,8 @@ cluster:
 
 auto cluster_value(const Yaml& document) {
   const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*document.find("cluster"), "cluster"), "cluster");
-  return std::make_tuple(reports::cluster_json(c), topology::kind_of(c.devices()[0]), c.network_profile(),
+  const bool is_assumed = std::ranges::any_of(c.links(), [&](const topology::Link& l) { return c.is_assumed(l.type); });
+  return std::make_tuple(is_assumed, reports::cluster_json(c), topology::kind_of(c.devices()[0]), c.network_profile(),
                          c.in_network_switch(base::DeviceId(0)).has_value());
 }
 
