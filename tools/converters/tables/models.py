@@ -11,11 +11,20 @@ LATENT = {"head_dim": 128, "query_rank": 1536, "kv_rank": 512, "rope_dim": 64, "
 
 
 def llama(layers, hidden, heads, kv_heads, ffn, vocab, **more):
-    return dict(LLAMA, layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, ffn=ffn, vocab=vocab, **more)
+    return {**LLAMA, "layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "ffn": ffn, "vocab": vocab, **more}
 
 
 def gpt3(layers, hidden, heads, vocab=51200):
     return {"layers": layers, "hidden": hidden, "heads": heads, "ffn": 4 * hidden, "vocab": vocab}
+
+
+def qwen2(layers, hidden, heads, kv_heads, ffn, vocab, **more):
+    return llama(layers, hidden, heads, kv_heads, ffn, vocab, **{"qkv_biases": "true", **more})
+
+
+def bert(layers, hidden, heads):
+    return {"layers": layers, "hidden": hidden, "heads": heads, "ffn": 4 * hidden, "vocab": 30528, "causal": 0, "positions": 512, "token_types": 2, "dropout": 0.1,
+            "post_norm": "true", "embedding_norm": "true", "head_transform": "true", "pooler": "true"}
 
 
 def qwen3(layers, hidden, heads, kv_heads, ffn, **more):
@@ -110,13 +119,51 @@ MODELS = [
     (r"gpt.?3.*175b", gpt3(96, 12288, 96)),
     (r"gpt.?3.*20b", gpt3(44, 6144, 48)),
     (r"gpt.?3.*5b", gpt3(24, 4096, 32)),
+    # Names that only tables in shared columns have (shared_columns.py). InternLM/InternEvo, configs/_base_/models: MLPs of 8/3 of the width, rounded up to 256; the 7B's attention has
+    # biases (config.json of internlm/internlm-7b).
+    (r"internlm.?2.*7b", llama(32, 4096, 32, 8, 14336, 92544)),
+    (r"internlm.?2.*20b", llama(48, 6144, 48, 8, 16384, 92544)),
+    (r"internlm.*7b", llama(32, 4096, 32, 32, 11008, 103168, qkv_biases="true", out_biases="true")),
+    (r"internlm.*20b", llama(60, 5120, 40, 40, 13824, 103168)),
+    # config.json of the Hugging Face Hub: Qwen (whose intermediate_size is that of both projections of a gated unit together) and Qwen1.5, Qwen2 and Qwen2.5, Qwen3.
+    (r"qwen.?2.*0\.5b", qwen2(24, 896, 14, 2, 4864, 151936, tied_embeddings=1)),
+    (r"qwen.?2.*1\.5b", qwen2(28, 1536, 12, 2, 8960, 151936, tied_embeddings=1)),
+    (r"qwen.?2.*3b", qwen2(36, 2048, 16, 2, 11008, 151936, tied_embeddings=1)),
+    (r"qwen.?2.*7b", qwen2(28, 3584, 28, 4, 18944, 152064)),
+    (r"qwen.?2.*14b", qwen2(48, 5120, 40, 8, 13824, 152064)),
+    (r"qwen.?2.*32b", qwen2(64, 5120, 40, 8, 27648, 152064)),
+    (r"qwen.?2.*72b", qwen2(80, 8192, 64, 8, 29568, 152064)),
+    (r"qwen.?3.*0\.6b", qwen3(28, 1024, 16, 8, 3072, tied_embeddings=1)),
+    (r"qwen.?3.*1\.7b", qwen3(28, 2048, 16, 8, 6144, tied_embeddings=1)),
+    (r"qwen.?3.*4b", qwen3(36, 2560, 32, 8, 9728, tied_embeddings=1)),
+    (r"qwen.?3.*14b", qwen3(40, 5120, 40, 8, 17408)),
+    (r"qwen.?(1\.5.)?1\.8b", qwen2(24, 2048, 16, 16, 5504, 151936)),
+    (r"qwen.?(1\.5.)?7b", qwen2(32, 4096, 32, 32, 11008, 151936)),
+    (r"qwen.?(1\.5.)?14b", qwen2(40, 5120, 40, 40, 13696, 152064)),
+    (r"qwen.?(1\.5.)?72b", qwen2(80, 8192, 64, 64, 24576, 152064)),
+    (r"llama.?3\.2.*1b", llama(16, 2048, 32, 8, 8192, 128256, head_dim=64, tied_embeddings=1)),
+    (r"llama.?3\.2.*3b", llama(28, 3072, 24, 8, 8192, 128256, head_dim=128, tied_embeddings=1)),
+    (r"mistral.*7b", llama(32, 4096, 32, 8, 14336, 32000)),
+    # arXiv 2302.13971, table 2.
+    (r"llama.?7b", llama(32, 4096, 32, 32, 11008, 32000)),
+    (r"llama.?13b", llama(40, 5120, 40, 40, 13824, 32000)),
+    (r"llama.?65b", llama(80, 8192, 64, 64, 22016, 32000)),
+    # arXiv 1810.04805, section 3, with both pre-training heads; NVIDIA's examples pad the vocabulary to a multiple of 8.
+    (r"bert.?large", bert(24, 1024, 16)),
+    (r"bert.?base", bert(12, 768, 12)),
 ]
 
 
-def model(name):
-    """The keys of a model that a table names."""
+def has_size_of(pattern, name):
+    """Whether the size in a name, "405b" of "Llama 3.1 405B", is the pattern's and not its end: "15b" ends in "5b"."""
+    size = re.search(r"(?<![\w.])(\d+x)?\d+(\.\d+)?b\b", name.lower())
+    return not size or re.search(r"(?<![\d.x])" + re.escape(size.group()), pattern.replace("\\b", "").replace("\\", "")) is not None
+
+
+def model(name, exact=False):
+    """The keys of a model that a table names. `exact`: a size in the name is to be this model's."""
     for pattern, shape in MODELS:
-        if re.search(pattern, name, re.IGNORECASE):
+        if re.search(pattern, name, re.IGNORECASE) and (not exact or has_size_of(pattern, name)):
             return dict(shape)
     raise Unsaid("nobody describes this model")
 

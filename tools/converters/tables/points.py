@@ -23,13 +23,31 @@ class Unsaid(Exception):
     """A row that the points cannot say. Its text is the reason: the same for all rows that lack the same thing."""
 
 
+class Unknown(Exception):
+    """A cell that has no entry in a converter's tables: these are to be completed, or the cell to be corrected."""
+
+    def __init__(self, column, cell):
+        super().__init__(f'{column}: "{cell}" is not known')
+
+
 class Tables:
-    """Reads from DATA_DIR/e2e and counts what is left out."""
+    """Reads from DATA_DIR/e2e, counts what is left out, and keeps what is refused."""
 
     def __init__(self, directory):
         self.directory = os.path.join(directory, "e2e")
         self.left_out = {}
+        self.refused = []
         self.read = set()
+
+    def with_header(self, columns):
+        """The names of tables that have these columns, in this order."""
+        names = []
+        for name in sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else ():
+            if name.endswith(".csv"):
+                with open(os.path.join(self.directory, name), newline="", encoding="utf-8") as f:
+                    if tuple(next(csv.reader(f), ())) == tuple(columns):
+                        names.append(name)
+        return names
 
     def rows(self, name):
         self.read.add(name)
@@ -49,6 +67,9 @@ class Tables:
     def leave_out(self, group, why):
         key = (group, why)
         self.left_out[key] = self.left_out.get(key, 0) + 1
+
+    def refuse(self, table, row, why):
+        self.refused.append(f"{table}: row {row}: {why}")
 
     def leave_out_unread(self, reasons):
         """Counts the rows of tables that no converter has read. `reasons` has those of tables that are left out on purpose."""
@@ -113,7 +134,9 @@ def point(**values):
         raise Unsaid("it has no name")
     if not re.fullmatch(r"[\w.-]+", row["group"]):  # it names a file
         raise Unsaid(f"its group would be called {row['group']}")
-    for k in COUNTS + tuple(k for k in OPTIONAL_COUNTS if k in row):
+    if not row.get("source"):
+        raise Unsaid("its source is not given")
+    for k in [k for k in COUNTS if k in row or "model" not in row] + [k for k in OPTIONAL_COUNTS if k in row]:
         if not 1 <= int(row[k]):
             raise Unsaid(f"{k} is {row[k]}")
     for k, words in WORDS.items():
