@@ -49,10 +49,8 @@ CsvRow read_row(CsvReading& r) {
 void begin(CsvReading& r, CsvTable& table, CsvRow row) {
   table.mark = row.mark;
   table.columns = std::move(row.cells);
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (std::find(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(i), table.columns[i]) !=
-        table.columns.begin() + static_cast<std::ptrdiff_t>(i))
-      r.sink.add(table.mark, "", fmt::format("two columns are called \"{}\"", table.columns[i]));
+  for (auto c = table.columns.begin(); c != table.columns.end(); ++c)
+    if (std::find(table.columns.begin(), c, *c) != c) r.sink.add(table.mark, "", fmt::format("two columns are called \"{}\"", *c));
 }
 
 void add(CsvReading& r, CsvTable& table, CsvRow row) {

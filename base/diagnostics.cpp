@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -72,12 +73,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string render_all(std::span<const Diagnostic> diagnostics) {
-  std::string text;
-  for (const Diagnostic& d : diagnostics) text += (text.empty() ? "" : "\n") + render(d);
-  return text;
-}
-
 auto key_of(const Diagnostic& d) {
   const std::string_view name = d.mark.source ? std::string_view(d.mark.source->name) : std::string_view();
   return std::make_tuple(name, d.mark.line, d.mark.column);
@@ -99,7 +94,8 @@ std::string render(const Diagnostic& d) {
 }
 
 InputError::InputError(std::vector<Diagnostic> diagnostics)
-    : std::runtime_error(render_all(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+    : std::runtime_error(fmt::format("{}", fmt::join(diagnostics | std::views::transform(render), "\n"))),
+      diagnostics_(std::move(diagnostics)) {}
 
 void refuse(std::string path, std::string message, std::string hint) { refuse({}, std::move(path), std::move(message), std::move(hint)); }
 

@@ -24,9 +24,9 @@ constexpr double kKibi = 1024.0, kMebi = kKibi * 1024, kGibi = kMebi * 1024, kTe
 constexpr std::array kTime{Unit{"ns", 1e-9},      Unit{"us", 1e-6},      Unit{"ms", 1e-3},     Unit{"s", 1},       Unit{"min", 60},
                            Unit{"h", 3600},       Unit{"days", 86400},   Unit{"d", 86400},     Unit{"day", 86400}, Unit{"week", 604800},
                            Unit{"weeks", 604800}, Unit{"\u00b5s", 1e-6}, Unit{"\u03bcs", 1e-6}};
-constexpr std::array kDecimalBytes{Unit{"B", 1},     Unit{"kB", 1e3},  Unit{"MB", 1e6}, Unit{"GB", 1e9},
-                                   Unit{"TB", 1e12}, Unit{"PB", 1e15}, Unit{"KB", 1e3}};
-constexpr std::array kBinaryBytes{Unit{"KiB", kKibi}, Unit{"MiB", kMebi}, Unit{"GiB", kGibi}, Unit{"TiB", kTebi}, Unit{"PiB", kPebi}};
+constexpr std::array kBytes{Unit{"B", 1},       Unit{"kB", 1e3},    Unit{"MB", 1e6},    Unit{"GB", 1e9},
+                            Unit{"TB", 1e12},   Unit{"PB", 1e15},   Unit{"KB", 1e3},    Unit{"KiB", kKibi},
+                            Unit{"MiB", kMebi}, Unit{"GiB", kGibi}, Unit{"TiB", kTebi}, Unit{"PiB", kPebi}};
 constexpr std::array kBits{Unit{"bit", 0.125}, Unit{"kbit", 125}, Unit{"Mbit", 125e3}, Unit{"Gbit", 125e6}, Unit{"Tbit", 125e9},
                            Unit{"kb", 125},    Unit{"Mb", 125e3}, Unit{"Gb", 125e6},   Unit{"Tb", 125e9}};
 // Bits in a second as network cards are sold, and in small letters.
@@ -38,8 +38,8 @@ constexpr std::array kDollars{Unit{"USD", 1}, Unit{"kUSD", 1e3}, Unit{"MUSD", 1e
 constexpr std::array kWatts{Unit{"W", 1}, Unit{"kW", 1e3}, Unit{"MW", 1e6}};
 constexpr std::array kWattHours{Unit{"Wh", 3600}, Unit{"kWh", 3.6e6}, Unit{"MWh", 3.6e9}, Unit{"GWh", 3.6e12}};
 
-// Texts are printed with the units up to days, and up to PB: the later ones are read only.
-constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6;
+// Texts are printed with the units up to days, and up to PB or in the last ones, which are binary.
+constexpr std::size_t kPrintedTimes = 7, kPrintedBytes = 6, kBinaryBytes = 5;
 
 struct Split {
   double number;
@@ -67,11 +67,6 @@ std::optional<double> factor_of(std::string_view unit, std::span<const Unit> uni
   for (const Unit& u : units)
     if (u.name == unit) return u.factor;
   return std::nullopt;
-}
-
-std::optional<double> factor_of_bytes(std::string_view unit) {
-  const auto decimal = factor_of(unit, kDecimalBytes);
-  return decimal ? decimal : factor_of(unit, kBinaryBytes);
 }
 
 // "GB/s" -> "GB"; "Gbps" -> "Gb"; empty when it is no rate.
@@ -111,17 +106,14 @@ const Unit& fitting(double value, std::span<const Unit> ascending) {
 
 std::optional<Seconds> parse_seconds(std::string_view text) { return parsed<Seconds>(text, kTime); }
 
-std::optional<Bytes> parse_bytes(std::string_view text) {
-  const auto s = split(text);
-  return quantity<Bytes>(s, s ? factor_of_bytes(s->unit) : std::nullopt);
-}
+std::optional<Bytes> parse_bytes(std::string_view text) { return parsed<Bytes>(text, kBytes); }
 
 std::optional<BytesPerSecond> parse_bandwidth(std::string_view text) {
   const auto s = split(text);
   if (!s) return std::nullopt;
   const std::string_view unit = rated(s->unit);
   if (const auto as_sold = factor_of(s->unit, kLinks)) return quantity<BytesPerSecond>(s, as_sold);
-  const auto factor = factor_of_bytes(unit);
+  const auto factor = factor_of(unit, kBytes);
   return quantity<BytesPerSecond>(s, factor ? factor : factor_of(unit, kBits));
 }
 
@@ -147,13 +139,13 @@ std::string to_text(Seconds s) {
 }
 
 std::string to_text(Bytes b) {
-  std::string decimal = print(b.value(), fitting(b.value(), std::span(kDecimalBytes).first(kPrintedBytes)));
+  std::string decimal = print(b.value(), fitting(b.value(), std::span(kBytes).first(kPrintedBytes)));
   if (std::abs(b.value()) < kKibi || parse_bytes(decimal) == b) return decimal;
-  std::string binary = print(b.value(), fitting(b.value(), kBinaryBytes));
+  std::string binary = print(b.value(), fitting(b.value(), std::span(kBytes).last(kBinaryBytes)));
   return parse_bytes(binary) == b ? binary : decimal;
 }
 
-std::string to_text(BytesPerSecond r) { return print(r.value(), fitting(r.value(), std::span(kDecimalBytes).first(kPrintedBytes)), "/s"); }
+std::string to_text(BytesPerSecond r) { return print(r.value(), fitting(r.value(), std::span(kBytes).first(kPrintedBytes)), "/s"); }
 
 std::string to_text(FlopsPerSecond r) { return print(r.value(), fitting(r.value(), kFlops), "/s"); }
 

@@ -18,26 +18,17 @@ int parse_and_act(int argc, char** argv) {
   app.set_version_flag("-V,--version", cli::version_text());
   app.require_subcommand(1);
   cli::Action action;
-  cli::add_run(app, action);
-  cli::add_ask(app, action);
-  cli::add_diff(app, action);
-  cli::add_show(app, action);
-  cli::add_check(app, action);
-  cli::add_validate(app, action);
-  cli::add_import(app, action);
-  cli::add_calibrate(app, action);
-  cli::add_rules(app, action);
-  cli::add_init(app, action);
-  cli::add_schema(app, action);
-  cli::add_help_commands(app, action);
+  for (const auto add : {cli::add_run, cli::add_ask, cli::add_diff, cli::add_show, cli::add_check, cli::add_validate, cli::add_import,
+                         cli::add_calibrate, cli::add_rules, cli::add_init, cli::add_schema, cli::add_help_commands})
+    add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     // CLI11 says that something was not expected; we say which word was meant.
-    if (e.get_exit_code() != 0)
-      if (const auto problem = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
-        throw base::InputError(std::vector<base::Diagnostic>{*problem});
-    if (e.get_exit_code() != 0) throw base::InputError(std::vector<base::Diagnostic>{cli::misused(app, e)});
+    if (e.get_exit_code() != 0) {
+      const auto mistyped = cli::mistyped(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+      throw base::InputError(std::vector<base::Diagnostic>{mistyped ? *mistyped : cli::misused(app, e)});
+    }
     std::ostringstream out, err;
     (void)app.exit(e, out, err);  // --help and --version come this way too
     cli::print(out.str());

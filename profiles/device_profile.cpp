@@ -26,17 +26,6 @@ using pcg::Precision;
 // The resource of an efficiency: `half` counts FLOPs or bytes, and only vector units may beat their peak (Winograd saves FLOPs).
 enum class Share { tensor_peak, vector_peak, bandwidth };
 
-// A map at `key`, read by read(reader of the map); what it gives where there is no map: a default value.
-template <class Read>
-auto read_map(base::MapReader& map, const base::Yaml* node, std::string_view key, Read read) {
-  decltype(read(map)) value{};
-  if (node == nullptr) return value;
-  base::MapReader inner(*node, map.path_of(key), map.sink());
-  value = read(inner);
-  inner.finish();
-  return value;
-}
-
 std::map<Precision, base::FlopsPerSecond> read_peaks(base::MapReader& map) {
   std::map<Precision, base::FlopsPerSecond> peaks;
   for (const auto p : kPrecisions) {
@@ -56,11 +45,11 @@ std::map<Precision, double> read_shares(base::MapReader& map, double least, doub
 }
 
 // fp32 multiplies on vector units unless `peak` says otherwise, and what is not a matmul computes in fp32 whatever it stores.
-void complete_peaks(const base::Yaml& node, DeviceProfile& d, base::Diagnostics& sink) {
+void complete_peaks(base::MapReader& map, DeviceProfile& d) {
   const auto fp32 = d.vector_peak.find(Precision::fp32);
-  const auto* written = node.find("vector_peak");
   if (fp32 == d.vector_peak.end()) {
-    if (written != nullptr && written->is_map()) sink.add(written->mark, "device.vector_peak", "fp32 is missing");
+    if (const auto* written = map.optional("vector_peak"); written != nullptr && written->is_map())
+      map.complain("vector_peak", "fp32 is missing");
     return;
   }
   d.peak.try_emplace(Precision::fp32, fp32->second);
@@ -162,6 +151,7 @@ DeviceProfile read_device(base::MapReader& map) {
   if (const auto* fitted = map.optional("fitted")) d.fitted = read_fitted(*fitted, map.sink());
   for (const char* key : {"name", "memory", "memory_bandwidth", "multiprocessors"}) map.require(key);
   if (d.reserved > d.memory) map.complain("reserved", "more than the device's memory");
+  complete_peaks(map, d);
   return d;
 }
 
@@ -175,13 +165,7 @@ std::optional<double> share_of(const std::map<Precision, double>& shares, Precis
 }  // namespace
 
 DeviceProfile load_device_profile(const base::Yaml& document) {
-  base::Diagnostics sink;
-  base::MapReader map(document, "", sink);
-  map.format();
-  DeviceProfile profile = read_map(map, map.required("device"), "device", read_device);
-  if (const auto* device = document.find("device")) complete_peaks(*device, profile, sink);
-  map.finish();
-  sink.throw_if_any();
+  DeviceProfile profile = read_document(document, "device", read_device);
   profile.measured =
       MeasuredTable(profile.fitted.table, [&](const pcg::Kernel& k, Precision p) { return kernel_time(profile, k, p).time.value(); });
   return profile;

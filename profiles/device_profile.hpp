@@ -109,8 +109,7 @@ struct KernelTime {
 //   fitted: the fitted model of the kind, but for a product at least FLOPs / peak, bytes / memory bandwidth and kernel_floor, for
 //     another kind at least its time to compute and kernel_floor; a model of attention comes before one of products;
 //   extrapolated: the same, where the kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw
-//   (a
-//     smaller one does not count: its fixed part is known), or the fit is another chip's;
+//     (a smaller one does not count: its fixed part is known), or the fit is another chip's;
 //   extrapolated, too: a product in low precision for which nothing is fitted takes the fit of bf16, on tensor cores that are as many times
 //     as fast as the ceilings of the two precisions say, or their peaks, with steps along k that are as much shorter as its operands have
 //     fewer bytes;

@@ -11,6 +11,7 @@
 
 #include "base/yaml/reader.hpp"
 #include "profiles/kinds.hpp"
+#include "profiles/profile_files.hpp"
 
 namespace profiles {
 namespace {
@@ -81,22 +82,18 @@ void read_measured(base::MapReader& map, Fitted& f) {
   }
 }
 
-std::optional<pcg::KernelKind> read_kind(base::MapReader& map) {
-  const auto name = map.text("kind");
-  map.require("kind");
-  if (!name) return std::nullopt;
-  const auto kind = find_kind(*name);
-  if (!kind) map.complain("kind", fmt::format("\"{}\" is no kind of kernel", *name));
-  return kind;
+// What find(word) makes of the word at `key`; nullopt, and a complaint, where it is none of `what`.
+template <class Find>
+auto read_named(base::MapReader& map, const char* key, Find find, const char* what) {
+  const auto name = map.text(key);
+  map.require(key);
+  const auto found = name ? find(*name) : std::nullopt;
+  if (name && !found) map.complain(key, fmt::format("\"{}\" is no {}", *name, what));
+  return found;
 }
 
-std::optional<pcg::Precision> read_precision(base::MapReader& map) {
-  const auto name = map.text("precision");
-  map.require("precision");
-  const auto precision = name ? find_precision(*name) : std::nullopt;
-  if (name && !precision) map.complain("precision", fmt::format("\"{}\" is no precision", *name));
-  return precision;
-}
+auto read_kind(base::MapReader& map) { return read_named(map, "kind", find_kind, "kind of kernel"); }
+auto read_precision(base::MapReader& map) { return read_named(map, "precision", find_precision, "precision"); }
 
 Provenance read_provenance(base::MapReader& map) {
   Provenance p;
@@ -113,19 +110,16 @@ Provenance read_provenance(base::MapReader& map) {
   return p;
 }
 
-// Values that the key `parameters` does not give stay as they are.
-template <class Names, class Values>
-Values read_parameters(base::MapReader& map, const Names& names, Values values) {
-  const base::Yaml* node = map.required("parameters");
-  if (node == nullptr) return values;
-  base::MapReader parameters(*node, map.path_of("parameters"), map.sink());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string key(names[i]);
-    values[i] = parameters.number(key, 1e-18, 1e6).value_or(values[i]);
-    parameters.require(key);
-  }
-  parameters.finish();
-  return values;
+template <class Model, std::size_t n>
+Model read_parameters(base::MapReader& map, const Parameter<Model> (&parameters)[n]) {
+  return read_map(map, map.required("parameters"), "parameters", [&](base::MapReader& values) {
+    Model model;
+    for (const auto& [name, member] : parameters) {
+      model.*member = values.number(name, 1e-18, 1e6).value_or(model.*member);
+      values.require(name);
+    }
+    return model;
+  });
 }
 
 void read_values(base::MapReader& map, LogGrid& g) {
@@ -139,8 +133,7 @@ void read_values(base::MapReader& map, LogGrid& g) {
   g.values.clear();
 }
 
-LogGrid read_grid(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+LogGrid read_grid(base::MapReader& map) {
   LogGrid g;
   for (std::size_t a = 0; a < 3; ++a) {
     g.axes[a] = numbers(map.text(kAxisNames[a]).value_or(""));
@@ -151,7 +144,6 @@ LogGrid read_grid(const base::Yaml& node, const std::string& path, base::Diagnos
     }
   }
   read_values(map, g);
-  map.finish();
   return g;
 }
 
@@ -160,9 +152,8 @@ void read_product(base::MapReader& map, Fitted& f) {
   const auto p = read_precision(map);
   FittedProduct product;
   product.provenance = read_provenance(map);
-  product.model = product_model(read_parameters(map, product_parameter_names(), to_array(product.model)));
-  if (const auto* correction = map.required("correction"))
-    product.correction = read_grid(*correction, map.path_of("correction"), map.sink());
+  product.model = read_parameters(map, kProductParameters);
+  product.correction = read_map(map, map.required("correction"), "correction", read_grid);
   if (kind && p) f.products[{*kind, *p}] = std::move(product);
 }
 
@@ -172,7 +163,7 @@ void read_attention(base::MapReader& map, Fitted& f) {
   const auto p = read_precision(map);
   FittedAttention attention;
   attention.provenance = read_provenance(map);
-  attention.model = attention_model(read_parameters(map, attention_parameter_names(), to_array(attention.model)));
+  attention.model = read_parameters(map, kAttentionParameters);
   if (kind && p) f.attentions[{*kind, *p}] = std::move(attention);
 }
 
@@ -214,12 +205,12 @@ std::string grid_text(const LogGrid& g) {
   return text;
 }
 
-template <class Names, class Values>
-std::string model_text(const std::pair<pcg::KernelKind, pcg::Precision>& key, const Provenance& provenance, const Names& names,
-                       const Values& values) {
+template <class Model, std::size_t n>
+std::string model_text(const std::pair<pcg::KernelKind, pcg::Precision>& key, const Provenance& provenance, const Model& model,
+                       const Parameter<Model> (&parameters)[n]) {
   std::string text = fmt::format("      - kind: {}\n        precision: {}\n", pcg::to_text(key.first), pcg::to_text(key.second));
   text += provenance_text(provenance) + "        parameters:\n";
-  for (std::size_t i = 0; i < values.size(); ++i) text += fmt::format("          {}: {:.4g}\n", names[i], values[i]);
+  for (const auto& [name, member] : parameters) text += fmt::format("          {}: {:.4g}\n", name, model.*member);
   return text;
 }
 
@@ -245,10 +236,9 @@ Fitted read_fitted(const base::Yaml& node, base::Diagnostics& sink) {
 std::string to_text(const Fitted& f) {
   std::string text = "  fitted:\n";
   if (!f.products.empty()) text += "    products:\n";
-  for (const auto& [key, p] : f.products)
-    text += model_text(key, p.provenance, product_parameter_names(), to_array(p.model)) + grid_text(p.correction);
+  for (const auto& [key, p] : f.products) text += model_text(key, p.provenance, p.model, kProductParameters) + grid_text(p.correction);
   if (!f.attentions.empty()) text += "    attentions:\n";
-  for (const auto& [key, a] : f.attentions) text += model_text(key, a.provenance, attention_parameter_names(), to_array(a.model));
+  for (const auto& [key, a] : f.attentions) text += model_text(key, a.provenance, a.model, kAttentionParameters);
   if (!f.rates.empty()) text += "    rates:\n";
   for (const auto& [kind, r] : f.rates) text += rate_text(kind, r);
   if (!f.table.empty()) text += "    table:\n";

@@ -5,6 +5,7 @@
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"
+#include "profiles/profile_files.hpp"
 
 namespace profiles {
 
@@ -18,14 +19,9 @@ const std::vector<std::string>& host_bases() {
   return names;
 }
 
-HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+HostCosts read_host(base::MapReader& map) {
   HostCosts h;
-  const auto read = [&map](const char* key) {
-    const base::Seconds s = map.seconds(key).value_or(base::Seconds(0));
-    if (s.value() < 0) map.complain(key, "cannot be negative");
-    return s;
-  };
+  const auto read = [&map](const char* key) { return map.seconds(key).value_or(base::Seconds(0)); };
   h.forward_kernel = read("forward_kernel");
   h.backward_kernel = read("backward_kernel");
   h.attention_kernel = read("attention_kernel");
@@ -38,143 +34,105 @@ HostCosts read_host(const base::Yaml& node, const std::string& path, base::Diagn
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
   if (const auto basis = map.choice("basis", host_bases())) h.basis = static_cast<HostBasis>(*basis);
-  map.finish();
   return h;
 }
 
-LossCost read_loss(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+base::Bytes read_bytes(base::MapReader& map, const char* key) { return map.bytes(key).value_or(base::Bytes(0)); }
+
+int read_kernels(base::MapReader& map, const char* key, int otherwise) {
+  return static_cast<int>(map.integer(key, 1, 100).value_or(otherwise));
+}
+
+LossCost read_loss(base::MapReader& map) {
   LossCost l;
-  l.forward_kernels = static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1));
-  l.backward_kernels = static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1));
-  l.forward = map.bytes("forward_bytes").value_or(base::Bytes(0));
-  l.backward = map.bytes("backward_bytes").value_or(base::Bytes(0));
+  l.forward_kernels = read_kernels(map, "forward_kernels", 1);
+  l.backward_kernels = read_kernels(map, "backward_kernels", 1);
+  l.forward = read_bytes(map, "forward_bytes");
+  l.backward = read_bytes(map, "backward_bytes");
   for (const char* key : {"forward_kernels", "backward_kernels", "forward_bytes", "backward_bytes"}) map.require(key);
-  map.finish();
   return l;
 }
 
-BytesPerElement read_bytes_per_element(base::MapReader& parent, const char* name, base::Diagnostics& sink) {
-  const base::Yaml* node = parent.optional(name);
-  if (node == nullptr) return {};
-  base::MapReader map(*node, parent.path_of(name), sink);
-  BytesPerElement c{map.bytes("forward_bytes").value_or(base::Bytes(0)),
-                    map.bytes("backward_bytes").value_or(base::Bytes(0)),
-                    static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(1)),
-                    static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(1)),
-                    map.bytes("forward_strided_bytes").value_or(base::Bytes(0)),
-                    map.bytes("backward_strided_bytes").value_or(base::Bytes(0))};
+BytesPerElement read_bytes_per_element(base::MapReader& map) {
+  const BytesPerElement c{read_bytes(map, "forward_bytes"),         read_bytes(map, "backward_bytes"),
+                          read_kernels(map, "forward_kernels", 1),  read_kernels(map, "backward_kernels", 1),
+                          read_bytes(map, "forward_strided_bytes"), read_bytes(map, "backward_strided_bytes")};
   for (const char* key : {"forward_bytes", "backward_bytes"}) map.require(key);
-  map.finish();
   return c;
 }
 
 // Generations are those of the devices that ship: a share for another name would never be asked for, and is reported as unknown.
-std::map<std::string, double> read_shares(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+std::map<std::string, double> read_generation_shares(base::MapReader& map) {
   std::map<std::string, double> shares;
   for (const std::string& device : device_names()) {
     const std::string generation = generation_of(device);
     if (shares.contains(generation)) continue;
     if (const auto share = map.number(generation, 0.01, 1)) shares[generation] = *share;
   }
-  map.finish();
   return shares;
 }
 
-std::set<std::string> read_generations(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+std::set<std::string> read_generations(base::MapReader& map) {
   std::set<std::string> generations;
   for (const std::string& device : device_names())
     if (const std::string generation = generation_of(device); map.boolean(generation).value_or(false)) generations.insert(generation);
-  map.finish();
   return generations;
 }
 
-UnfusedScores read_unfused_scores(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+UnfusedScores read_unfused_scores(base::MapReader& map) {
   constexpr double kMost = 100;
-  base::MapReader map(node, path, sink);
   const UnfusedScores s{map.number("forward", 0, kMost).value_or(0), map.number("backward", 0, kMost).value_or(0),
                         map.number("masked", 0, kMost).value_or(0)};
   for (const char* key : {"forward", "backward"}) map.require(key);
-  map.finish();
   return s;
 }
 
-FallbackSoftmax read_fallback_softmax(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+FallbackSoftmax read_fallback_softmax(base::MapReader& map) {
   constexpr std::int64_t kMostKeys = 1 << 30;
-  base::MapReader map(node, path, sink);
   FallbackSoftmax s;
   s.heads = static_cast<int>(map.integer("heads", 1, 1000).value_or(0));
   s.keys = map.integer("keys", 1, kMostKeys).value_or(0);
-  s.forward_kernels = static_cast<int>(map.integer("forward_kernels", 1, 100).value_or(0));
-  s.backward_kernels = static_cast<int>(map.integer("backward_kernels", 1, 100).value_or(0));
-  s.forward = map.bytes("forward_bytes").value_or(base::Bytes(0));
-  s.backward = map.bytes("backward_bytes").value_or(base::Bytes(0));
+  s.forward_kernels = read_kernels(map, "forward_kernels", 0);
+  s.backward_kernels = read_kernels(map, "backward_kernels", 0);
+  s.forward = read_bytes(map, "forward_bytes");
+  s.backward = read_bytes(map, "backward_bytes");
   for (const char* key : {"heads", "keys", "forward_kernels", "backward_kernels", "forward_bytes", "backward_bytes"}) map.require(key);
-  for (const auto& [key, bytes] : {std::pair("forward_bytes", s.forward), std::pair("backward_bytes", s.backward)})
-    if (bytes.value() < 0) map.complain(key, "cannot be negative");
-  map.finish();
   return s;
 }
 
-UnitCopies read_unit_copies(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
-  const auto bytes = [&map](const char* key) {
-    const base::Bytes b = map.bytes(key).value_or(base::Bytes(0));
-    if (b.value() < 0) map.complain(key, "cannot be negative");
-    return b;
-  };
-  const UnitCopies c{bytes("gathered_bytes"), bytes("reduced_bytes")};
-  map.finish();
-  return c;
-}
+UnitCopies read_unit_copies(base::MapReader& map) { return {read_bytes(map, "gathered_bytes"), read_bytes(map, "reduced_bytes")}; }
 
-MemoryBehaviour read_memory(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
-  base::MapReader map(node, path, sink);
+MemoryBehaviour read_memory(base::MapReader& map) {
   MemoryBehaviour m;
-  const auto bytes = [&map](const char* key) {
-    const std::optional<base::Bytes> b = map.bytes(key);
-    if (b && b->value() < 0) map.complain(key, "cannot be negative");
-    return b;
-  };
   const auto count = [&map](const char* key) { return static_cast<int>(map.integer(key, 0, 100).value_or(0)); };
-  m.loss_kept = bytes("loss_kept").value_or(m.loss_kept);
-  m.loss_temporaries = bytes("loss_temporaries").value_or(m.loss_temporaries);
-  m.adam_temporaries = bytes("adam_temporaries").value_or(m.adam_temporaries);
+  m.loss_kept = map.bytes("loss_kept").value_or(m.loss_kept);
+  m.loss_temporaries = map.bytes("loss_temporaries").value_or(m.loss_temporaries);
+  m.adam_temporaries = read_bytes(map, "adam_temporaries");
   m.fp32_shards = map.boolean("fp32_shards").value_or(false);
   m.gradient_placeholders = map.boolean("gradient_placeholders").value_or(false);
   m.half_gradients = map.boolean("half_gradients").value_or(false);
-  m.rms_norm = bytes("rms_norm").value_or(m.rms_norm);
+  m.rms_norm = read_bytes(map, "rms_norm");
   m.weighed_activations = map.boolean("weighed_activations").value_or(false);
-  if (const base::Yaml* copied = map.optional("copied_attention_output"))
-    m.copied_attention_output = read_generations(*copied, map.path_of("copied_attention_output"), sink);
+  m.copied_attention_output = read_map(map, map.optional("copied_attention_output"), "copied_attention_output", read_generations);
   m.product_workspaces = count("product_workspaces");
-  m.product_workspace = bytes("product_workspace");
+  m.product_workspace = map.bytes("product_workspace");
   m.library_workspaces = count("library_workspaces");
   m.expert_workspaces = count("expert_workspaces");
   m.allocator_share = map.number("allocator_share", 0, 1).value_or(0);
-  map.finish();
   return m;
 }
 
+// A size, or "all" for one bucket at the end.
 base::Bytes read_bucket(base::MapReader& map) {
-  const base::Yaml* bucket = map.optional("gradient_bucket");
+  const base::Yaml* bucket = map.required("gradient_bucket");
   if (bucket != nullptr && bucket->is_scalar() && bucket->scalar == "all") return base::Bytes(std::numeric_limits<double>::infinity());
-  const base::Bytes bytes = map.bytes("gradient_bucket").value_or(base::Bytes(0));
-  map.require("gradient_bucket");
-  if (bytes.value() < 0) map.complain("gradient_bucket", "cannot be negative", "write a size, or \"all\" for one bucket at the end");
-  return bytes;
+  return read_bytes(map, "gradient_bucket");
 }
 
-OverlappedBucket read_overlapped_bucket(const base::Yaml& node, const std::string& path, base::Diagnostics& sink) {
+OverlappedBucket read_overlapped_bucket(base::MapReader& map) {
   constexpr double kMost = 1e12;  // more parameters than any model has
-  base::MapReader map(node, path, sink);
-  OverlappedBucket b;
-  b.parameters = map.number("parameters", 1, kMost).value_or(0);
-  b.per_replica = map.number("per_replica", 0, kMost).value_or(0);
+  const OverlappedBucket b{map.number("parameters", 1, kMost).value_or(0), map.number("per_replica", 0, kMost).value_or(0)};
   map.require("parameters");
-  map.finish();
   return b;
 }
 
@@ -182,15 +140,15 @@ OverlappedBucket read_overlapped_bucket(const base::Yaml& node, const std::strin
 BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwise) {
   const base::Yaml* value = map.optional(key);
   if (value == nullptr || !value->is_map()) {
-    const bool both = value == nullptr ? otherwise : base::as_boolean(*value, map.path_of(key), map.sink()).value_or(otherwise);
+    const bool both = map.boolean(key).value_or(otherwise);
     return {both, both};
   }
-  base::MapReader kinds(*value, map.path_of(key), map.sink());
-  const BySchedule b{kinds.boolean("plain").value_or(otherwise), kinds.boolean("interleaved").value_or(otherwise)};
-  kinds.require("plain");
-  kinds.require("interleaved");
-  kinds.finish();
-  return b;
+  return read_map(map, value, key, [&](base::MapReader& kinds) {
+    const BySchedule b{kinds.boolean("plain").value_or(otherwise), kinds.boolean("interleaved").value_or(otherwise)};
+    kinds.require("plain");
+    kinds.require("interleaved");
+    return b;
+  });
 }
 
 // The effect of a compiler on a framework's kernels.
@@ -199,6 +157,54 @@ void fuse(FrameworkProfile& f) {
   f.rotation = f.rms_norm = {};
   f.unfused_scores = {};
   f.memory.rms_norm = base::Bytes(0);
+}
+
+FrameworkProfile read_framework(base::MapReader& map) {
+  const auto part = [&](const char* key, auto read) { return read_map(map, map.optional(key), key, read); };
+  FrameworkProfile f;
+  if (const auto which = map.choice("name", pcg::names<pcg::Framework>())) f.framework = static_cast<pcg::Framework>(*which);
+  map.require("name");
+  f.gradient_bucket = read_bucket(map);
+  f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
+  f.overlapped_bucket = part("overlapped_bucket", read_overlapped_bucket);
+  f.overlap_parameters = map.boolean("overlap_parameters").value_or(false);
+  f.overlap_tensor = map.boolean("overlap_tensor").value_or(false);
+  f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
+  f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
+  f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
+  f.fp32_gradient_copy = map.boolean("fp32_gradient_copy").value_or(false);
+  f.fused_gated_activation = map.boolean("fused_gated_activation").value_or(false);
+  f.joint_gated_projections = map.boolean("joint_gated_projections").value_or(false);
+  f.overlap_stage_boundary = read_by_schedule(map, "overlap_stage_boundary", true);
+  f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
+  f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
+  f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
+  f.adam_bytes = read_bytes(map, "adam_bytes");
+  f.unfused_experts = map.boolean("unfused_experts").value_or(false);
+  f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
+  f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
+  f.blocking_launches = map.boolean("blocking_launches").value_or(false);
+  f.sequence_first = map.boolean("sequence_first").value_or(false);
+  f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
+  f.stops_recomputation_early = map.boolean("stops_recomputation_early").value_or(false);
+  f.unit_copies = part("unit_copies", read_unit_copies);
+  f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
+  f.attention = part("attention", read_generation_shares);
+  f.attention_gradient = part("attention_gradient", read_generation_shares);
+  f.sustained = part("sustained", read_generation_shares);
+  f.loss = part("loss", read_loss);
+  f.fallback_softmax = part("fallback_softmax", read_fallback_softmax);
+  f.unfused_scores = part("unfused_scores", read_unfused_scores);
+  f.expert_bias = part("expert_bias", read_bytes_per_element);
+  f.rotation = part("rotation", read_bytes_per_element);
+  f.rms_norm = part("rms_norm", read_bytes_per_element);
+  f.context_merge = part("context_merge", read_bytes_per_element);
+  f.context_copy = part("context_copy", read_bytes_per_element);
+  f.memory = part("memory", read_memory);
+  f.host = read_map(map, map.required("host"), "host", read_host);
+  f.compiled = map.boolean("compiled").value_or(false);
+  if (f.compiled) fuse(f);
+  return f;
 }
 
 struct Shipped {
@@ -217,68 +223,12 @@ const Shipped& shipped(pcg::Framework f) {
 
 FrameworkProfile read_framework_section(const base::Yaml& section, const std::string& path, base::Diagnostics& sink) {
   base::MapReader map(section, path, sink);
-  FrameworkProfile f;
-  if (const auto which = map.choice("name", pcg::names<pcg::Framework>())) f.framework = static_cast<pcg::Framework>(*which);
-  map.require("name");
-  f.gradient_bucket = read_bucket(map);
-  f.overlap_gradients = map.boolean("overlap_gradients").value_or(true);
-  if (const base::Yaml* bucket = map.optional("overlapped_bucket"))
-    f.overlapped_bucket = read_overlapped_bucket(*bucket, map.path_of("overlapped_bucket"), sink);
-  f.overlap_parameters = map.boolean("overlap_parameters").value_or(false);
-  f.overlap_tensor = map.boolean("overlap_tensor").value_or(false);
-  f.overlap_input_gradient = map.boolean("overlap_input_gradient").value_or(true);
-  f.fused_gradient_accumulation = map.boolean("fused_gradient_accumulation").value_or(false);
-  f.fp32_gradients = map.boolean("fp32_gradients").value_or(false);
-  f.fp32_gradient_copy = map.boolean("fp32_gradient_copy").value_or(false);
-  f.fused_gated_activation = map.boolean("fused_gated_activation").value_or(false);
-  f.joint_gated_projections = map.boolean("joint_gated_projections").value_or(false);
-  f.overlap_stage_boundary = read_by_schedule(map, "overlap_stage_boundary", true);
-  f.host_waits_for_stage = read_by_schedule(map, "host_waits_for_stage", false);
-  f.host_waits_for_batch = map.boolean("host_waits_for_batch").value_or(false);
-  f.host_waits_for_tokens = map.boolean("host_waits_for_tokens").value_or(false);
-  if (const auto adam = map.bytes("adam_bytes")) f.adam_bytes = *adam;
-  if (f.adam_bytes.value() < 0) map.complain("adam_bytes", "cannot be negative");
-  f.unfused_experts = map.boolean("unfused_experts").value_or(false);
-  f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
-  f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
-  f.blocking_launches = map.boolean("blocking_launches").value_or(false);
-  f.sequence_first = map.boolean("sequence_first").value_or(false);
-  f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
-  f.stops_recomputation_early = map.boolean("stops_recomputation_early").value_or(false);
-  if (const base::Yaml* copies = map.optional("unit_copies")) f.unit_copies = read_unit_copies(*copies, map.path_of("unit_copies"), sink);
-  f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
-  if (const base::Yaml* attention = map.optional("attention")) f.attention = read_shares(*attention, map.path_of("attention"), sink);
-  if (const base::Yaml* gradient = map.optional("attention_gradient"))
-    f.attention_gradient = read_shares(*gradient, map.path_of("attention_gradient"), sink);
-  if (const base::Yaml* sustained = map.optional("sustained")) f.sustained = read_shares(*sustained, map.path_of("sustained"), sink);
-  if (const base::Yaml* loss = map.optional("loss")) f.loss = read_loss(*loss, map.path_of("loss"), sink);
-  if (const base::Yaml* softmax = map.optional("fallback_softmax"))
-    f.fallback_softmax = read_fallback_softmax(*softmax, map.path_of("fallback_softmax"), sink);
-  if (const base::Yaml* scores = map.optional("unfused_scores"))
-    f.unfused_scores = read_unfused_scores(*scores, map.path_of("unfused_scores"), sink);
-  f.expert_bias = read_bytes_per_element(map, "expert_bias", sink);
-  f.rotation = read_bytes_per_element(map, "rotation", sink);
-  f.rms_norm = read_bytes_per_element(map, "rms_norm", sink);
-  f.context_merge = read_bytes_per_element(map, "context_merge", sink);
-  f.context_copy = read_bytes_per_element(map, "context_copy", sink);
-  if (const base::Yaml* memory = map.optional("memory")) f.memory = read_memory(*memory, map.path_of("memory"), sink);
-  if (const base::Yaml* host = map.required("host")) f.host = read_host(*host, map.path_of("host"), sink);
-  f.compiled = map.boolean("compiled").value_or(false);
-  if (f.compiled) fuse(f);
+  FrameworkProfile f = read_framework(map);
   map.finish();
   return f;
 }
 
-FrameworkProfile load_framework_profile(const base::Yaml& document) {
-  base::Diagnostics sink;
-  base::MapReader map(document, "", sink);
-  map.format();
-  FrameworkProfile f;
-  if (const base::Yaml* framework = map.required("framework")) f = read_framework_section(*framework, "framework", sink);
-  map.finish();
-  sink.throw_if_any();
-  return f;
-}
+FrameworkProfile load_framework_profile(const base::Yaml& document) { return read_document(document, "framework", read_framework); }
 
 const std::string& name_of(HostBasis basis) { return host_bases()[static_cast<std::size_t>(basis)]; }
 

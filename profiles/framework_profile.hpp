@@ -12,7 +12,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"

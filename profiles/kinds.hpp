@@ -2,6 +2,7 @@
 // Names of what profiles, measurements and the simulator share: kinds of kernels, precisions, collectives and their algorithms, and the
 // basis of a figure.
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -20,16 +21,14 @@ inline constexpr auto kKernelKinds = [] {
 inline constexpr std::array kPrecisions = {pcg::Precision::fp32, pcg::Precision::tf32,  pcg::Precision::fp16, pcg::Precision::bf16,
                                            pcg::Precision::fp8,  pcg::Precision::mxfp8, pcg::Precision::nvfp4};
 
-[[nodiscard]] inline std::optional<pcg::KernelKind> find_kind(std::string_view name) {
-  for (const auto k : kKernelKinds)
-    if (pcg::to_text(k) == name) return k;
-  return std::nullopt;
+// Returns the one of `all` that to_text() writes so, or nullopt for any other word.
+template <class Enums>
+[[nodiscard]] auto find_named(const Enums& all, std::string_view name) {
+  const auto at = std::ranges::find_if(all, [&](auto e) { return to_text(e) == name; });
+  return at == all.end() ? std::nullopt : std::optional(*at);
 }
-[[nodiscard]] inline std::optional<pcg::Precision> find_precision(std::string_view name) {
-  for (const auto p : kPrecisions)
-    if (pcg::to_text(p) == name) return p;
-  return std::nullopt;
-}
+[[nodiscard]] inline std::optional<pcg::KernelKind> find_kind(std::string_view name) { return find_named(kKernelKinds, name); }
+[[nodiscard]] inline std::optional<pcg::Precision> find_precision(std::string_view name) { return find_named(kPrecisions, name); }
 
 enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send };
 enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise, forwarded, bulk_forwarded };
@@ -40,9 +39,7 @@ inline constexpr std::array kAlgorithms = {Algorithm::ring,     Algorithm::tree,
                                            Algorithm::pairwise, Algorithm::forwarded, Algorithm::bulk_forwarded};
 [[nodiscard]] std::string_view to_text(CollectiveKind k);
 [[nodiscard]] std::string_view to_text(Algorithm a);
-// Each returns the value that to_text() writes so, or nullopt for any other word.
-[[nodiscard]] std::optional<CollectiveKind> collective_kind(std::string_view name);
-[[nodiscard]] std::optional<Algorithm> algorithm(std::string_view name);
+[[nodiscard]] inline std::optional<CollectiveKind> collective_kind(std::string_view name) { return find_named(kCollectiveKinds, name); }
 
 // How a number came about; later ones are worse. Extrapolated: by a fit, but beyond the measurements that it was made to, or to another
 // chip's.

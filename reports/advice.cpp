@@ -1,12 +1,12 @@
-#include "reports/advice.hpp"
-
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 #include <vector>
 
+#include "reports/explanation.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {
@@ -56,9 +56,7 @@ std::string advice_text(const scenarios::Run& run, std::span<const scenarios::Se
         percent(share));
   });
   std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& p) { return p.first; });
-  std::string text;
-  for (const auto& [share, sentence] : parts) text += (text.empty() ? "" : "; ") + sentence;
-  return text;
+  return fmt::format("{}", fmt::join(parts | std::views::values, "; "));
 }
 
 }  // namespace reports

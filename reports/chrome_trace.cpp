@@ -26,12 +26,9 @@ using Streams = std::map<std::pair<std::uint32_t, std::string>, int>;
 // "0-3, 8, 10": the numbers of devices, neighbours as a range.
 std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
   std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
-    if (end - i > 1) text += fmt::format("-{}", numbers[end - 1]);
-    i = end;
+  for (const Json& range : device_ranges(numbers)) {
+    text += (text.empty() ? "" : ", ") + range[0].dump();
+    if (range[0] != range[1]) text += "-" + range[1].dump();
   }
   return text;
 }

@@ -24,15 +24,6 @@ using scenarios::ScenarioResult;
 
 constexpr double kLeastShare = 0.01;  // of the largest term: smaller ones explain nothing
 
-const Run* quickest_on(const ScenarioResult& result, const std::string& variant) {
-  const Run* best = nullptr;
-  for (const Run& r : result.runs)
-    if (r.variant == variant && r.status == scenarios::Status::ok &&
-        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
-      best = &r;
-  return best;
-}
-
 using Terms = std::vector<std::pair<std::string, base::Seconds>>;
 constexpr std::string_view kExposed = "exposed communication";
 
@@ -94,75 +85,64 @@ std::vector<const Run*> runs_compared(const ScenarioResult& result) {
 
 std::string named(const Run& r) { return r.is_of_base() || r.replanned ? r.plan : r.plan + ", same plan"; }
 
+// The table's columns of runs, the first with their names.
+Columns<Run> columns_of(const char* title) {
+  Columns<Run> c;
+  c.add(left(title), [](const Run& r) { return "  " + named(r); });
+  return c;
+}
+
 // A row for each run, under its variant.
-template <class Cells>
-std::string table_of(std::vector<Table::Column> columns, const std::vector<const Run*>& runs, std::size_t width, const Cells& cells) {
-  Table table(std::move(columns));
+std::string table_of(const Columns<Run>& columns, const std::vector<const Run*>& runs, std::size_t width) {
+  Table table(columns.headings);
   std::string variant;
   for (const Run* r : runs) {
     if (r->variant != variant) table.heading(r->variant);
     variant = r->variant;
-    std::vector<std::string> row = cells(*r);
-    row.insert(row.begin(), "  " + named(*r));
-    table.row(std::move(row));
+    table.row(columns.row(*r));
   }
   return table.text_in_parts(width);
 }
 
 std::string times_table(const std::vector<const Run*>& runs, std::size_t width) {
-  std::vector<Table::Column> columns{{"time", Align::left}};
-  for (const char* title : {"iteration", "compute", "exposed comm.", "bubble", "idle", "search"}) columns.push_back({title, Align::right});
-  const auto is_known = [&](auto member) {
-    return std::ranges::any_of(runs, [&](const Run* r) { return r->planning && (*r->planning.*member).has_value(); });
-  };
-  std::vector<std::optional<base::Seconds> scenarios::Planning::*> known;
-  for (const auto& [title, member] :
+  Columns<Run> c = columns_of("time");
+  c.add(right("iteration"), [](const Run& r) { return base::to_text(r.simulation->iteration_time); });
+  for (const auto& [title, part] :
+       {std::pair("compute", &sim::Breakdown::compute), std::pair("exposed comm.", &sim::Breakdown::exposed_communication),
+        std::pair("bubble", &sim::Breakdown::bubble), std::pair("idle", &sim::Breakdown::idle)})
+    c.add(right(title), [part](const Run& r) { return base::to_text(r.simulation->breakdown.*part); });
+  c.add(right("search"), [](const Run& r) { return r.planning ? base::to_text(r.search_time) : ""; });
+  for (const auto& [title, bound] :
        {std::pair("objective", &scenarios::Planning::objective), std::pair("bound", &scenarios::Planning::bound)}) {
-    if (!is_known(member)) continue;
-    columns.push_back({title, Align::right});
-    known.push_back(member);
+    const auto is_known = [bound](const Run& r) { return r.planning && (*r.planning.*bound).has_value(); };
+    if (std::ranges::any_of(runs, [&](const Run* r) { return is_known(*r); }))
+      c.add(right(title), [=](const Run& r) { return is_known(r) ? base::to_text(*(*r.planning.*bound)) : "-"; });
   }
-  return table_of(std::move(columns), runs, width, [&](const Run& r) {
-    std::vector<std::string> cells{base::to_text(r.simulation->iteration_time)};
-    for (const auto& term : terms_of(r.simulation->breakdown)) cells.push_back(base::to_text(term.second));
-    cells.push_back(r.planning ? base::to_text(r.search_time) : "");
-    for (const auto member : known) {
-      const auto value = r.planning ? *r.planning.*member : std::nullopt;
-      cells.push_back(value ? base::to_text(*value) : "-");
-    }
-    return cells;
-  });
+  return table_of(c, runs, width);
 }
 
 std::string bytes_table(const std::vector<const Run*>& runs, std::size_t width) {
-  using Map = std::map<std::string, base::Bytes> sim::CommunicationBytes::*;
-  std::vector<Table::Column> columns{{"sent", Align::left}, {"all", Align::right}};
-  std::vector<std::pair<Map, std::string>> shown;
-  for (const Map map : {&sim::CommunicationBytes::by_collective, &sim::CommunicationBytes::by_link}) {
+  Columns<Run> c = columns_of("sent");
+  c.add(right("all"), [](const Run& r) { return traffic_text(r.simulation->bytes.total); });
+  const std::size_t without_names = c.cells.size();
+  for (const auto map : {&sim::CommunicationBytes::by_collective, &sim::CommunicationBytes::by_link}) {
     std::set<std::string> names;
     for (const Run* r : runs)
       for (const auto& [name, bytes] : r->simulation->bytes.*map)
         if (bytes > base::Bytes()) names.insert(name);
-    for (const std::string& name : names) {
-      columns.push_back({map == &sim::CommunicationBytes::by_link ? "over " + name : name, Align::right});
-      shown.emplace_back(map, name);
-    }
+    for (const std::string& name : names)
+      c.add(right(map == &sim::CommunicationBytes::by_link ? "over " + name : name), [map, name](const Run& r) {
+        const auto at = (r.simulation->bytes.*map).find(name);
+        return at == (r.simulation->bytes.*map).end() ? "-" : traffic_text(at->second);
+      });
   }
-  if (shown.empty()) return "";
-  return table_of(std::move(columns), runs, width, [&](const Run& r) {
-    std::vector<std::string> cells{traffic_text(r.simulation->bytes.total)};
-    for (const auto& [map, name] : shown) {
-      const auto at = (r.simulation->bytes.*map).find(name);
-      cells.push_back(at == (r.simulation->bytes.*map).end() ? "-" : traffic_text(at->second));
-    }
-    return cells;
-  });
+  return c.cells.size() == without_names ? "" : table_of(c, runs, width);
 }
 
 }  // namespace
 
 std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
-  const Run* quickest = quickest_on(result, run.variant);
+  const Run* quickest = result.quickest_on(run.variant);
   if (quickest == nullptr || quickest == &run || !run.simulation) return std::nullopt;
   const sim::SimulationResult &mine = *run.simulation, &its = *quickest->simulation;
   if (run.plan == quickest->plan && have_same_plan(run, *quickest)) return std::nullopt;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -109,18 +108,17 @@ std::string csv(std::span<const ScenarioResult> results) {
   for (const char* name : {"kind", "scenario"}) rows.column(name);
   for (const auto& [name, value] : subject_columns({})) rows.column(name);
   rows.column("variant");
-  const auto has_rows = [&](auto member) { return std::ranges::any_of(results, [&](const ScenarioResult& r) { return member(r); }); };
   for (const ScenarioResult& result : results)
     for (const Run& r : result.runs)
       for (const auto& [key, value] : r.settings) rows.column("set." + key);
   for (const char* name : {"plan", "framework", "replanned", "status", "plan_summary", "gpus"}) rows.column(name);
   for (const Figure& f : figures()) rows.column(f.key);
   for (const char* name : {"search_time_s", "simulation_time_s"}) rows.column(name);
-  if (has_rows([](const ScenarioResult& r) { return r.capacity.has_value(); }))
+  if (std::ranges::any_of(results, [](const ScenarioResult& r) { return r.capacity.has_value(); }))
     for (const char* name :
          {"candidate", "candidate_nodes", "time_to_train_s", "time_to_train_low_s", "time_to_train_high_s", "cost_usd", "energy_j"})
       rows.column(name);
-  if (has_rows([](const ScenarioResult& r) { return !r.sensitivity.empty(); }))
+  if (std::ranges::any_of(results, [](const ScenarioResult& r) { return !r.sensitivity.empty(); }))
     for (const char* name : {"parameter", "elasticity", "change", "improved_iteration_time_s"}) rows.column(name);
   for (const ScenarioResult& result : results) {
     for (const Run& r : result.runs) {

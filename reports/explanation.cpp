@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <variant>
 
 #include "base/diagnostics.hpp"
@@ -41,8 +42,7 @@ Compared compared(const pcg::Plan& plan, const std::filesystem::path& directory)
 
 std::string rewrites_text(const pcg::Plan& plan, std::size_t width) {
   if (plan.rewrites.empty()) return "";
-  Table table(
-      {{"substitution", Align::left}, {"up to", Align::left}, {"before", Align::right}, {"after", Align::right}, {"gain", Align::right}});
+  Table table({left("substitution"), left("up to"), right("before"), right("after"), right("gain")});
   for (const pcg::Rewrite& r : plan.rewrites)
     table.row({"  " + r.rule, r.up_to, base::to_text(r.before), base::to_text(r.after),
                r.before > base::Seconds() ? percent(1 - r.after / r.before) : ""});
@@ -66,19 +66,11 @@ std::string differences_text(const pcg::Plan& plan, const std::filesystem::path&
   if (!d.why_no_replicas.empty()) out += hanging(fmt::format("  it cannot be: {}", d.why_no_replicas), width);
   out += fmt::format("  {} of {} operators run as there\n", d.alike, d.operators);
   if (d.others.empty()) return out;
-  Table table({{"  operators", Align::right},
-               {"kind", Align::left},
-               {"cut", Align::left},
-               {"GPUs", Align::left},
-               {"", Align::left},
-               {"the first", Align::left}});
-  const std::size_t shown = std::min(d.others.size(), kMostGroups);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const search::AlikeOperators& o = d.others[i];
+  Table table({right("  operators"), left("kind"), left("cut"), left("GPUs"), left(""), left("the first")});
+  for (const search::AlikeOperators& o : d.others | std::views::take(kMostGroups))
     table.row({fmt::format("{}", o.count), o.kind, o.cut, devices_of(o), o.is_new ? "rewritten" : "", o.first});
-  }
   out += table.text(2, width);
-  if (shown < d.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", d.others.size() - shown);
+  if (d.others.size() > kMostGroups) out += fmt::format("  and {} groups more, which --json lists\n", d.others.size() - kMostGroups);
   return out + gone_text(d, width);
 }
 
@@ -91,8 +83,7 @@ std::string runners_up_text(const scenarios::Planning& planning, std::size_t wid
 Json operators_json(const search::AlikeOperators& o) {
   Json j = {{"count", o.count}, {"kind", o.kind}, {"cut", o.cut}, {"rewritten", o.is_new}, {"reordered", o.is_reordered},
             {"first", o.first}};
-  j["devices"] = Json::array();
-  for (const base::DeviceId d : o.devices) j["devices"].push_back(d.value);
+  j["devices"] = ids(o.devices);
   return j;
 }
 
@@ -104,6 +95,41 @@ struct WhyLost {
     j["available_bytes"] = count(m.available);
   }
 };
+
+// The rest is rarely worth a change; JSON has more.
+constexpr std::size_t kMostShown = 8;
+// Shares of an interval are written to a thousandth of a percent: a hundred of them for each type of link are most of a result.
+constexpr double kSteps = 1e5;
+
+std::string path_text(const sim::SimulationResult& s, std::size_t width) {
+  if (s.critical_path.empty()) return "";
+  std::string title =
+      fmt::format("critical path, {} of kernels, transfers and hosts that wait for each other", base::to_text(s.iteration_time));
+  if (s.simulated_micro_batches)
+    title +=
+        fmt::format(" (from {} micro-batches that were simulated: what repeats counts as often as it comes)", *s.simulated_micro_batches);
+  Table table({left("  on the path"), left("kind"), left("link"), right("time"), right("share")});
+  // The sum under "other" comes after the longest, however long it is.
+  base::Seconds rest = s.iteration_time;
+  std::size_t shown = 0;
+  for (const sim::PathPart& p : s.critical_path) {
+    if (shown == kMostShown || p.what.name == sim::kOtherParts) continue;
+    ++shown;
+    rest -= p.time;
+    table.row({"  " + p.what.name, sim::to_text(p.what.kind), p.what.link, base::to_text(p.time), percent(p.time / s.iteration_time)});
+  }
+  if (shown < s.critical_path.size()) table.row({"  the rest", "", "", base::to_text(rest), percent(rest / s.iteration_time)});
+  return hanging(title, width) + table.text(2, width);
+}
+
+std::string links_text(const sim::SimulationResult& s, std::size_t width) {
+  if (s.links.empty()) return "";
+  Table table({left("links"), right("number"), right("bytes"), right("busy"), right("most in 1 %"), right("busiest"), left("which is")});
+  for (const sim::LinkUse& l : s.links)
+    table.row({"  " + l.type, fmt::format("{}", l.count), traffic_text(l.bytes), percent(l.busy),
+               l.over_time.empty() ? "" : percent(std::ranges::max(l.over_time)), percent(l.busiest), l.name});
+  return table.text(2, width);
+}
 
 }  // namespace
 
@@ -149,53 +175,6 @@ void add_runners_up(Json& j, const scenarios::Planning& planning) {
     j["runners_up"].push_back(std::move(candidate));
   }
 }
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// The rest is rarely worth a change; JSON has more.
-constexpr std::size_t kMostShown = 8;
-// Shares of an interval are written to a thousandth of a percent: a hundred of them for each type of link are most of a result.
-constexpr double kSteps = 1e5;
-
-std::string path_text(const sim::SimulationResult& s, std::size_t width) {
-  if (s.critical_path.empty()) return "";
-  std::string title =
-      fmt::format("critical path, {} of kernels, transfers and hosts that wait for each other", base::to_text(s.iteration_time));
-  if (s.simulated_micro_batches)
-    title +=
-        fmt::format(" (from {} micro-batches that were simulated: what repeats counts as often as it comes)", *s.simulated_micro_batches);
-  Table table({{"  on the path"}, {"kind"}, {"link"}, {"time", Align::right}, {"share", Align::right}});
-  // The sum under "other" comes after the longest, however long it is.
-  base::Seconds rest = s.iteration_time;
-  std::size_t shown = 0;
-  for (const sim::PathPart& p : s.critical_path) {
-    if (shown == kMostShown || p.what.name == sim::kOtherParts) continue;
-    ++shown;
-    rest -= p.time;
-    table.row({"  " + p.what.name, sim::to_text(p.what.kind), p.what.link, base::to_text(p.time), percent(p.time / s.iteration_time)});
-  }
-  if (shown < s.critical_path.size()) table.row({"  the rest", "", "", base::to_text(rest), percent(rest / s.iteration_time)});
-  return hanging(title, width) + table.text(2, width);
-}
-
-std::string links_text(const sim::SimulationResult& s, std::size_t width) {
-  if (s.links.empty()) return "";
-  Table table({{"links"},
-               {"number", Align::right},
-               {"bytes", Align::right},
-               {"busy", Align::right},
-               {"most in 1 %", Align::right},
-               {"busiest", Align::right},
-               {"which is"}});
-  for (const sim::LinkUse& l : s.links)
-    table.row({"  " + l.type, fmt::format("{}", l.count), traffic_text(l.bytes), percent(l.busy),
-               l.over_time.empty() ? "" : percent(std::ranges::max(l.over_time)), percent(l.busiest), l.name});
-  return table.text(2, width);
-}
-
-}  // namespace
 
 std::string why_text(const sim::SimulationResult& s, std::size_t width) { return path_text(s, width) + links_text(s, width); }
 

@@ -1,10 +1,11 @@
 #pragma once
 // Why a plan is what it is: the substitutions that made its graph, what it does otherwise than data parallelism, and which plans it was
-// preferred to; and why an iteration takes as long as it does: its critical path, and how busy its links are.
+// preferred to; and why an iteration takes as long as it does: its critical path, how busy its links are, and what would help.
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "scenarios/answer/result.hpp"
@@ -33,5 +34,10 @@ void add_runners_up(nlohmann::ordered_json& j, const scenarios::Planning& planni
 
 // Adds `critical_path` and `links`, where there are any.
 void add_why(nlohmann::ordered_json& j, const sim::SimulationResult& s);
+
+// Returns a sentence for each part of the time that is worth one (exposed communication, bubble, waiting for the host), the largest first,
+// with the most that could be gained; of communication also what twice the bandwidth of its links would bring, where that was asked. Empty
+// where the GPUs hardly wait. Requires: a run with a simulation.
+[[nodiscard]] std::string advice_text(const scenarios::Run& run, std::span<const scenarios::Sensitivity> sensitivities);
 
 }  // namespace reports

@@ -1,19 +1,17 @@
 #pragma once
-// The figures of a run, each described once: JSON, CSV and the tables of docs/formats are made of these.
+// The figures of a run, each described once, for JSON and CSV.
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <span>
-#include <string>
 
 #include "scenarios/answer/result.hpp"
 
 namespace reports {
 
 struct Figure {
-  const char* key;    // the column of CSV: "exposed_communication_s"; the unit is its end
-  const char* json;   // the path in a run of JSON: "breakdown_s.exposed_communication"; empty: written otherwise there
-  const char* means;  // a sentence without its full stop
+  const char* key;   // the column of CSV: "exposed_communication_s"; the unit is its end
+  const char* json;  // the path in a run of JSON: "breakdown_s.exposed_communication"; empty: written otherwise there
   // Requires: a run with a simulation.
   nlohmann::ordered_json (*of)(const scenarios::Run&);
 };

@@ -6,11 +6,9 @@
 
 #include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
-#include "reports/explanation.hpp"
 #include "reports/figures.hpp"
 #include "reports/json_numbers.hpp"
 #include "reports/question/question.hpp"
-#include "scenarios/answer/result.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
 namespace reports {

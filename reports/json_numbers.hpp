@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids.hpp"
 #include "base/numbers.hpp"
 #include "base/units.hpp"
 
@@ -21,6 +22,13 @@ namespace reports {
 }
 // A share of bytes among devices may not divide: what is written is the nearest whole byte.
 [[nodiscard]] inline nlohmann::ordered_json count(base::Bytes b) { return count(std::round(b.value())); }
+
+// Returns [0, 1, 2, 3, 8].
+[[nodiscard]] inline nlohmann::ordered_json ids(const std::vector<base::DeviceId>& devices) {
+  nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
+  for (const base::DeviceId d : devices) numbers.push_back(d.value);
+  return numbers;
+}
 
 // Returns [[0, 3], [8, 8]] for 0, 1, 2, 3, 8: neighbours as a range, first and last.
 [[nodiscard]] inline nlohmann::ordered_json device_ranges(std::vector<std::uint32_t> numbers) {

@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <string_view>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "reports/layout/table.hpp"
-#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {
@@ -82,9 +80,8 @@ std::string about(const NoteOfRuns& n, std::size_t runs) {
   std::vector<std::string> names;
   for (const scenarios::Run* r : n.runs)
     if (const std::string name = name_of(*r); std::ranges::find(names, name) == names.end()) names.push_back(name);
-  const std::size_t shown = std::min(names.size(), kNamed);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  std::string text = fmt::format("{}", fmt::join(names | std::views::take(kNamed), ", "));
+  if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
   return text + ": ";
 }
 

@@ -8,34 +8,38 @@
 #include <map>
 #include <set>
 
+#include "base/numbers.hpp"
 #include "search/rules/language/text.hpp"
-#include "search/rules/rule_files/rule_file.hpp"
 
 namespace reports {
 
 using nlohmann::ordered_json;
+using rules::Census;
+using rules::Match;
+using rules::Rule;
 using rules::Verdict;
 
 namespace {
 
 std::int64_t count(const std::vector<rules::Proof>& proofs, Verdict v) { return std::ranges::count(proofs, v, &rules::Proof::verdict); }
 
-std::string joined_variables(const rules::Equation& e) {
-  std::string text;
-  for (const rules::Variable& v : e.variables) text += (text.empty() ? "" : ", ") + rules::to_text(v);
-  return text;
+std::vector<std::string> variables_of(const rules::Equation& e) {
+  std::vector<std::string> texts;
+  for (const rules::Variable& v : e.variables) texts.push_back(rules::to_text(v));
+  return texts;
 }
 
-ordered_json variables_json(const rules::Equation& e) {
-  ordered_json variables = ordered_json::array();
-  for (const rules::Variable& v : e.variables) variables.push_back(rules::to_text(v));
-  return variables;
+// The two sides and their variables, a line each.
+std::string sides_text(const Rule& r) {
+  return fmt::format("  {}\n  = {}\n  of {}\n", to_text(r.source(), r.equation.variables()), to_text(r.target(), r.equation.variables()),
+                     fmt::join(variables_of(r.equation), ", "));
 }
+
 ordered_json to_json(const rules::Rule& r) {
   return {{"name", r.name},
           {"kind", name_of(kind_of(r.equation))},
           {"proved", true},
-          {"variables", variables_json(r.equation)},
+          {"variables", variables_of(r.equation)},
           {"source", to_text(r.source(), r.equation.variables())},
           {"target", to_text(r.target(), r.equation.variables())},
           {"conditions", rules::side_conditions(r)},
@@ -43,9 +47,7 @@ ordered_json to_json(const rules::Rule& r) {
           {"proof_s", r.proof_s}};
 }
 std::string to_text(const rules::Rule& r) {
-  std::string text =
-      fmt::format("{} ({})\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), to_text(r.source(), r.equation.variables()),
-                  to_text(r.target(), r.equation.variables()), joined_variables(r.equation));
+  std::string text = fmt::format("{} ({})\n{}", r.name, name_of(kind_of(r.equation)), sides_text(r));
   for (bool first = true; const std::string& c : rules::side_conditions(r)) {
     text += fmt::format("  {} {}\n", first ? "where" : "     ", c);
     first = false;
@@ -56,6 +58,49 @@ std::string to_text(const rules::Rule& r) {
 std::string statement(const rules::Axioms& axioms, const std::string& name) {
   const auto entry = std::ranges::find(axioms.entries, name, &rules::AxiomEntry::name);
   return fmt::format("    {:<30} {}  ({})\n", name, entry->statement, entry->source);
+}
+
+constexpr std::size_t kShownPlaces = 3;  // of a rule: enough to see where it occurs, the JSON has them all
+
+std::vector<std::string> operators_of(const Match& m, const pcg::Pcg& graph) {
+  std::vector<std::string> names;
+  for (const pcg::NodeId n : rules::place_of(m)) names.push_back(graph.node(n).name);
+  return names;
+}
+
+// "at a, b", a line for each of the first places.
+std::string places_text(const Census& c, const rules::RuleOccurrences& o, const pcg::Pcg& graph) {
+  std::string text;
+  std::set<std::vector<pcg::NodeId>> shown;
+  for (std::size_t i = o.first; i < o.first + o.count && shown.size() < kShownPlaces; ++i)
+    if (shown.insert(rules::place_of(c.matches[i])).second)
+      text += fmt::format("  {} {}\n", shown.size() == 1 ? "at" : "  ", fmt::join(operators_of(c.matches[i], graph), ", "));
+  return text + (o.places > kShownPlaces ? fmt::format("     and {} more\n", o.places - kShownPlaces) : "");
+}
+
+std::string_view kind_of_node(const pcg::PcgNode& n) {
+  return n.operation() ? pcg::kind_name(*n.operation()) : pcg::kind_name(*n.parallel_operator());
+}
+
+ordered_json to_json(const Match& m, const Rule& r, const pcg::Pcg& graph) {
+  ordered_json tensors = ordered_json::object(), degrees = ordered_json::object(), sizes = ordered_json::object();
+  for (std::size_t v = 0; v < m.variables.size(); ++v)
+    if (uses(r.source(), v)) {
+      const pcg::TensorRef t = m.variables[v];
+      tensors[r.equation.variables()[v].name] = {{"operator", graph.node(t.node).name}, {"output", t.output}};
+    }
+  for (std::size_t d = 0; d < m.degrees.size(); ++d)
+    if (m.degrees[d] != 0) degrees[std::string(1, static_cast<char>('d' + d))] = m.degrees[d];
+  for (std::size_t i = 0; i < m.sizes.size(); ++i)
+    if (m.sizes[i] != 0) sizes[std::string(1, static_cast<char>('a' + i))] = m.sizes[i];
+  ordered_json j{{"operators", operators_of(m, graph)},
+                 {"variables", std::move(tensors)},
+                 {"row", m.row},
+                 {"degrees", std::move(degrees)},
+                 {"sizes", std::move(sizes)}};
+  for (const rules::ConcatAsTwo& view : m.views)
+    j["concats"].push_back({{"operator", graph.node(m.nodes[view.at]).name}, {"begin", view.begin}, {"cut", view.cut}, {"end", view.end}});
+  return j;
 }
 
 }  // namespace
@@ -84,7 +129,7 @@ ordered_json to_json(const rules::Generated& g) {
   for (const rules::Rule& r : g.rules) rules.push_back(to_json(r));
   ordered_json open = ordered_json::array();
   for (const rules::Equation& e : g.unproved)
-    open.push_back({{"variables", variables_json(e)}, {"left", to_text(e.left, e.variables)}, {"right", to_text(e.right, e.variables)}});
+    open.push_back({{"variables", variables_of(e)}, {"left", to_text(e.left, e.variables)}, {"right", to_text(e.right, e.variables)}});
   const rules::GenerateStatistics& s = g.statistics;
   return {{"rules", std::move(rules)},
           {"unproved", s.unproved},
@@ -108,7 +153,7 @@ std::string to_text(const rules::Generated& g) {
   std::string open;
   for (const rules::Equation& e : g.unproved)
     open += fmt::format("not proved, not kept: {} = {} of {}\n", to_text(e.left, e.variables), to_text(e.right, e.variables),
-                        joined_variables(e));
+                        fmt::join(variables_of(e), ", "));
   return open + fmt::format(
                     "{} graphs, {} classes of equal ones, {} pairs; dropped: {} renamed, {} on common parts, {} implied ({:.1f} s)\n"
                     "{} rules kept, all proved ({:.1f} s): {} algebraic, {} parallel, {} hybrid; {} candidates refuted, {} not proved\n",
@@ -188,73 +233,13 @@ std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Valida
   return text;
 }
 
-using rules::Census;
-using rules::Match;
-using rules::Rule;
-
-namespace {
-
-constexpr std::size_t kShownPlaces = 3;  // of a rule: enough to see where it occurs, the JSON has them all
-
-std::vector<std::string> operators_of(const Match& m, const pcg::Pcg& graph) {
-  std::vector<std::string> names;
-  for (const pcg::NodeId n : rules::place_of(m)) names.push_back(graph.node(n).name);
-  return names;
-}
-
-// "at a, b", a line for each of the first places.
-std::string places_text(const Census& c, const rules::RuleOccurrences& o, const pcg::Pcg& graph) {
-  std::string text;
-  std::set<std::vector<pcg::NodeId>> shown;
-  for (std::size_t i = o.first; i < o.first + o.count && shown.size() < kShownPlaces; ++i)
-    if (shown.insert(rules::place_of(c.matches[i])).second)
-      text += fmt::format("  {} {}\n", shown.size() == 1 ? "at" : "  ", fmt::join(operators_of(c.matches[i], graph), ", "));
-  return text + (o.places > kShownPlaces ? fmt::format("     and {} more\n", o.places - kShownPlaces) : "");
-}
-
-std::string counted(std::size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
-std::string_view kind_of_node(const pcg::PcgNode& n) {
-  return n.operation() ? pcg::kind_name(*n.operation()) : pcg::kind_name(*n.parallel_operator());
-}
-
-std::vector<std::string> variable_texts(const Rule& r) {
-  std::vector<std::string> texts;
-  for (const rules::Variable& v : r.equation.variables()) texts.push_back(to_text(v));
-  return texts;
-}
-
-ordered_json to_json(const Match& m, const Rule& r, const pcg::Pcg& graph) {
-  ordered_json tensors = ordered_json::object(), degrees = ordered_json::object(), sizes = ordered_json::object();
-  for (std::size_t v = 0; v < m.variables.size(); ++v)
-    if (uses(r.source(), v)) {
-      const pcg::TensorRef t = m.variables[v];
-      tensors[r.equation.variables()[v].name] = {{"operator", graph.node(t.node).name}, {"output", t.output}};
-    }
-  for (std::size_t d = 0; d < m.degrees.size(); ++d)
-    if (m.degrees[d] != 0) degrees[std::string(1, static_cast<char>('d' + d))] = m.degrees[d];
-  for (std::size_t i = 0; i < m.sizes.size(); ++i)
-    if (m.sizes[i] != 0) sizes[std::string(1, static_cast<char>('a' + i))] = m.sizes[i];
-  ordered_json j{{"operators", operators_of(m, graph)},
-                 {"variables", std::move(tensors)},
-                 {"row", m.row},
-                 {"degrees", std::move(degrees)},
-                 {"sizes", std::move(sizes)}};
-  for (const rules::ConcatAsTwo& view : m.views)
-    j["concats"].push_back({{"operator", graph.node(m.nodes[view.at]).name}, {"begin", view.begin}, {"cut", view.cut}, {"end", view.end}});
-  return j;
-}
-
-}  // namespace
-
 std::string to_text(const Census& c, std::span<const Rule> rules, const pcg::Pcg& graph) {
   std::string text;
   for (const rules::RuleOccurrences& o : c.rules) {
     const Rule& r = rules[o.rule];
-    text += fmt::format("{} ({}): {}{}\n  {}\n  = {}\n  of {}\n", r.name, name_of(kind_of(r.equation)), counted(o.count, "occurrence"),
-                        o.places == o.count ? "" : " at " + counted(o.places, "place"), to_text(r.source(), r.equation.variables()),
-                        to_text(r.target(), r.equation.variables()), fmt::join(variable_texts(r), ", "));
-    text += places_text(c, o, graph);
+    const std::string places = o.places == o.count ? "" : " at " + base::counted(static_cast<std::int64_t>(o.places), "place");
+    text += fmt::format("{} ({}): {}{}\n{}{}", r.name, name_of(kind_of(r.equation)),
+                        base::counted(static_cast<std::int64_t>(o.count), "occurrence"), places, sides_text(r), places_text(c, o, graph));
   }
   std::map<std::string_view, int> kinds;
   for (const pcg::NodeId n : c.untouched) ++kinds[kind_of_node(graph.node(n))];
@@ -273,7 +258,7 @@ ordered_json to_json(const Census& c, std::span<const Rule> rules, const pcg::Pc
     for (std::size_t i = o.first; i < o.first + o.count; ++i) occurrences.push_back(to_json(c.matches[i], r, graph));
     list.push_back({{"name", r.name},
                     {"kind", name_of(kind_of(r.equation))},
-                    {"variables", variable_texts(r)},
+                    {"variables", variables_of(r.equation)},
                     {"source", to_text(r.source(), r.equation.variables())},
                     {"target", to_text(r.target(), r.equation.variables())},
                     {"count", o.count},

@@ -6,7 +6,6 @@
 #include <ranges>
 
 #include "base/numbers.hpp"
-#include "reports/advice.hpp"
 #include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
 #include "reports/layout/table.hpp"
@@ -32,17 +31,9 @@ double share(base::Seconds part, const Run& r) {
 }
 
 std::string status_text(const Run& r, Colour colour) {
-  switch (r.status) {
-    case Status::ok:
-      if (r.simulation && r.simulation->memory.is_tight()) return coloured("tight", kRed, colour);
-      return coloured("ok", kGreen, colour);
-    case Status::out_of_memory: return coloured("no memory", kRed, colour);
-    case Status::infeasible: return coloured("no plan", kRed, colour);
-    case Status::time_limit: return coloured("no time", kRed, colour);
-    case Status::lost: return coloured("lost", kRed, colour);
-    case Status::crashed: return coloured("crashed", kRed, colour);
-  }
-  return {};
+  constexpr std::array kWords = {"tight", "no memory", "no plan", "no time", "lost", "crashed"};  // as Status has them
+  const bool is_well = r.status == Status::ok && !(r.simulation && r.simulation->memory.is_tight());
+  return is_well ? coloured("ok", kGreen, colour) : coloured(kWords[static_cast<std::size_t>(r.status)], kRed, colour);
 }
 
 // The run of the same plan entry on the base.
@@ -79,13 +70,6 @@ std::string how(const Run& r, bool repeated) {
 // Points of sweeps have tables of their own.
 bool is_in_table(const Run& r) { return r.sweep.empty(); }
 
-TimeUnit unit_of_table(const scenarios::ScenarioResult& result) {
-  std::vector<base::Seconds> times;
-  for (const Run& r : result.runs)
-    if (is_in_table(r) && r.simulation) times.push_back(r.simulation->iteration_time);
-  return unit_of(times);
-}
-
 bool is_based_on_assumptions(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.kind == base::NoteKind::assumption; });
 }
@@ -94,44 +78,28 @@ bool is_of_other_kinds(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.code == "interval-other-kinds"; });
 }
 
-// The columns of all rows: which are shown, and in what units.
-struct Columns {
-  TimeUnit unit;
-  bool tokens = false;  // per second; else samples
+// Of all rows of the table.
+struct Facts {
+  std::vector<base::Seconds> times;
+  bool tokens = true;  // per second; else samples
   bool what_ifs = false;
   bool marks = false;   // some times are marked as based on assumptions
   bool pooled = false;  // some intervals are marked as those of other kinds of questions
 };
 
-Columns columns_of(const scenarios::ScenarioResult& result) {
-  Columns c{.unit = unit_of_table(result), .tokens = true};
+Facts facts_of(const scenarios::ScenarioResult& result) {
+  Facts f;
   for (const Run& r : result.runs) {
     if (!is_in_table(r)) continue;
-    c.what_ifs = c.what_ifs || !r.is_of_base();
+    f.what_ifs = f.what_ifs || !r.is_of_base();
     if (!r.simulation) continue;
-    c.tokens = c.tokens && r.tokens_per_s > 0;
-    c.marks = c.marks || is_based_on_assumptions(r);
-    c.pooled = c.pooled || is_of_other_kinds(r);
+    f.times.push_back(r.simulation->iteration_time);
+    f.tokens = f.tokens && r.tokens_per_s > 0;
+    f.marks = f.marks || is_based_on_assumptions(r);
+    f.pooled = f.pooled || is_of_other_kinds(r);
   }
-  return c;
+  return f;
 }
-
-std::vector<Table::Column> headings(const Columns& c) {
-  std::vector<Table::Column> h = {{"GPUs", Align::right},
-                                  {c.marks ? "time " : "time", Align::right, c.marks ? fmt::format("{} ", c.unit.name) : c.unit.name},
-                                  {c.pooled ? "90 % " : "90 %", Align::right, c.pooled ? "% " : "%"},
-                                  {c.tokens ? "tokens/s" : "samples/s", Align::right}};
-  if (c.what_ifs) h.push_back({"vs base", Align::right});
-  h.insert(h.end(), {{"MFU", Align::right, "%"},
-                     {"comm.", Align::right, "%"},
-                     {"bubble", Align::right, "%"},
-                     {"host", Align::right, "%"},
-                     {"memory", Align::right, "GiB"},
-                     {"status", Align::left}});
-  return h;
-}
-
-std::string percent_number(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 std::string gibibytes(base::Bytes b) { return fmt::format("{:.1f}", b.value() / (1024.0 * 1024 * 1024)); }
 
@@ -142,24 +110,33 @@ std::string interval_text(const Run& r) {
   return fmt::format("-{:.0f} +{:.0f}", 100 * ((t - r.interval_low) / t), 100 * ((r.interval_high - t) / t));
 }
 
-std::vector<std::string> figures(const scenarios::ScenarioResult& result, const Run& r, const Columns& columns, Colour colour) {
-  std::vector<std::string> c = {fmt::format("{}", r.gpus)};
-  const std::string mark = !columns.marks ? "" : r.simulation && is_based_on_assumptions(r) ? "*" : " ";
-  if (!r.simulation) {
-    c.insert(c.end(), {"-" + mark, "-", "-"});
-    if (columns.what_ifs) c.emplace_back();
-    c.insert(c.end(), {"-", "-", "-", "-", "-"});
-  } else {
-    const sim::SimulationResult& s = *r.simulation;
-    const std::string pooled = !columns.pooled ? "" : is_of_other_kinds(r) ? "?" : " ";
-    c.insert(c.end(), {columns.unit.text(s.iteration_time) + mark, interval_text(r) + pooled,
-                       base::plain_number(columns.tokens ? r.tokens_per_s : r.samples_per_s, 4)});
-    if (columns.what_ifs) c.push_back(against_base(result, r));
-    c.insert(c.end(), {percent_number(r.mfu), percent_number(share(s.breakdown.exposed_communication, r)),
-                       percent_number(share(s.breakdown.bubble, r)), percent_number(share(s.breakdown.idle, r)),
-                       gibibytes(s.memory.peak) + "/" + gibibytes(s.memory.capacity)});
-  }
-  c.push_back(status_text(r, colour));
+Columns<Run> columns_of(const scenarios::ScenarioResult& result, const Facts& f, Colour colour) {
+  Columns<Run> c;
+  const auto add = [&](Table::Column heading, auto cell) {  // "-" of a run without a simulation
+    c.add(std::move(heading), [cell](const Run& r) { return r.simulation ? cell(r) : std::string("-"); });
+  };
+  const auto add_share = [&](const char* title, auto share_of) {
+    add(right(title, "%"), [share_of](const Run& r) { return fmt::format("{:.1f}", 100 * share_of(r)); });
+  };
+  c.add(right("GPUs"), [](const Run& r) { return fmt::format("{}", r.gpus); });
+  const TimeUnit unit = unit_of(f.times);
+  c.add(f.marks ? right("time ", fmt::format("{} ", unit.name)) : right("time", unit.name), [unit, marks = f.marks](const Run& r) {
+    const char* mark = !marks ? "" : r.simulation && is_based_on_assumptions(r) ? "*" : " ";
+    return (r.simulation ? unit.text(r.simulation->iteration_time) : "-") + mark;
+  });
+  add(f.pooled ? right("90 % ", "% ") : right("90 %", "%"), [pooled = f.pooled](const Run& r) {
+    return interval_text(r) + (!pooled ? "" : is_of_other_kinds(r) ? "?" : " ");
+  });
+  add(right(f.tokens ? "tokens/s" : "samples/s"),
+      [tokens = f.tokens](const Run& r) { return base::plain_number(tokens ? r.tokens_per_s : r.samples_per_s, 4); });
+  if (f.what_ifs) c.add(right("vs base"), [&result](const Run& r) { return against_base(result, r); });
+  add_share("MFU", [](const Run& r) { return r.mfu; });
+  add_share("comm.", [](const Run& r) { return share(r.simulation->breakdown.exposed_communication, r); });
+  add_share("bubble", [](const Run& r) { return share(r.simulation->breakdown.bubble, r); });
+  add_share("host", [](const Run& r) { return share(r.simulation->breakdown.idle, r); });
+  add(right("memory", "GiB"),
+      [](const Run& r) { return gibibytes(r.simulation->memory.peak) + "/" + gibibytes(r.simulation->memory.capacity); });
+  c.add(left("status"), [colour](const Run& r) { return status_text(r, colour); });
   return c;
 }
 
@@ -170,14 +147,14 @@ struct Line {
   std::vector<std::string> figures;
 };
 
-std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Columns& columns, Colour colour) {
+std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Columns<Run>& columns) {
   std::vector<Line> lines;
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const Run& r = result.runs[i];
     if (!is_in_table(r)) continue;
     if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
     const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
-    lines.push_back({&r, how(r, repeated), figures(result, r, columns, colour)});
+    lines.push_back({&r, how(r, repeated), columns.row(r)});
   }
   return lines;
 }
@@ -189,25 +166,22 @@ void add_wrapped(Table& table, const std::string& text, std::size_t width) {
   for (const std::string& l : wrapped(text, width - kDeepIndent)) table.heading(std::string(kDeepIndent, ' ') + l);
 }
 
-std::string legend(const Columns& c, std::size_t width) {
-  std::string text = "\n";
-  std::string sentence =
+std::string legend(const Facts& f, std::size_t width) {
+  std::string text =
       "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all to launch "
       "kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity";
-  if (c.pooled) sentence += "; ?: nothing measured is of this kind, so the interval is that of the most similar kinds";
-  if (c.marks) sentence += "; *: based on assumptions, which are named below";
-  for (const std::string& l : wrapped(sentence, width)) text += l + "\n";
-  return text;
+  if (f.pooled) text += "; ?: nothing measured is of this kind, so the interval is that of the most similar kinds";
+  if (f.marks) text += "; *: based on assumptions, which are named below";
+  return "\n" + labelled("", 0, text, width);
 }
 
 // How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; the figures below name
 // and plan.
 enum class Layout { one_line, plan_below, figures_below };
 
-Table laid_out(const std::vector<Line>& lines, const Columns& columns, Layout layout, std::size_t width, Colour colour) {
-  std::vector<Table::Column> all = headings(columns);
-  if (layout == Layout::one_line) all.push_back({"plan", Align::left});
-  all.insert(all.begin(), {layout == Layout::figures_below ? "   " : "", Align::left});
+Table laid_out(const std::vector<Line>& lines, std::vector<Table::Column> all, Layout layout, std::size_t width, Colour colour) {
+  if (layout == Layout::one_line) all.push_back(left("plan"));
+  all.insert(all.begin(), left(layout == Layout::figures_below ? "   " : ""));
   Table table(std::move(all));
   const std::string* variant = nullptr;
   for (const Line& l : lines) {
@@ -226,18 +200,19 @@ Table laid_out(const std::vector<Line>& lines, const Columns& columns, Layout la
 }
 
 std::string table_text(const scenarios::ScenarioResult& result, std::size_t width, Colour colour) {
-  const Columns columns = columns_of(result);
-  const std::vector<Line> lines = lines_of(result, columns, colour);
+  const Facts facts = facts_of(result);
+  const Columns<Run> columns = columns_of(result, facts, colour);
+  const std::vector<Line> lines = lines_of(result, columns);
   std::string text;
   for (const Layout layout : {Layout::one_line, Layout::plan_below, Layout::figures_below}) {
-    const Table table = laid_out(lines, columns, layout, width, colour);
+    const Table table = laid_out(lines, columns.headings, layout, width, colour);
     for (const std::size_t gap : {std::size_t{2}, std::size_t{1}}) {
       if (text.empty() || (layout == Layout::figures_below)) text = table.text(gap);
-      if (table.width(gap) <= width) return table.text(gap) + legend(columns, width);
+      if (table.width(gap) <= width) return table.text(gap) + legend(facts, width);
       if (layout == Layout::one_line) break;  // crowded lines are harder to read than two
     }
   }
-  return text + legend(columns, width);
+  return text + legend(facts, width);
 }
 
 // Two conventions are in use, and they differ where attention is causal.
@@ -247,13 +222,7 @@ std::string mfu_text(const Run& r) {
                      percent(r.mfu_causal));
 }
 
-// A label and what it is about, wrapped, further lines below the first's text.
-std::string paragraph(const char* label, const std::string& text, std::size_t width) {
-  constexpr std::size_t kLabel = 10;
-  std::string out;
-  for (const std::string& l : wrapped(text, width - kLabel)) out += fmt::format("{:<{}}{}\n", out.empty() ? label : "", kLabel, l);
-  return out;
-}
+std::string paragraph(std::string_view label, const std::string& text, std::size_t width) { return labelled(label, 10, text, width); }
 
 std::string best_text(const Run& r, const std::vector<scenarios::Sensitivity>& sensitivities, std::size_t width, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
@@ -262,12 +231,9 @@ std::string best_text(const Run& r, const std::vector<scenarios::Sensitivity>& s
   const auto part = [&](const char* name, base::Seconds t) {
     return fmt::format("{} {} ({})", name, base::to_text(t), percent(share(t, r)));
   };
-  std::string out = "\n";
-  const std::string best = "best: ";
-  for (const std::string& l :
-       wrapped(best + fmt::format("{} on {}", r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r), base::counted(r.gpus, "GPU")),
-               width))
-    out += (l.starts_with(best) && out == "\n" ? coloured("best", kBold, colour) + l.substr(best.size() - 2) : l) + "\n";
+  const std::string plan = r.plan_summary.empty() ? r.plan : r.plan + ", " + described(r);
+  const std::string best = labelled("", 0, fmt::format("best: {} on {}", plan, base::counted(r.gpus, "GPU")), width);
+  std::string out = "\n" + (best.starts_with("best: ") ? coloured("best", kBold, colour) + best.substr(4) : best);
   out += paragraph("  time",
                    fmt::format("{}, {}, {}, {}; 90 % interval {} to {}", part("compute", b.compute),
                                part("exposed communication", b.exposed_communication), part("bubble", b.bubble), part("idle", b.idle),
@@ -307,7 +273,8 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
                        "interrupted: {} more answers were asked for; --resume DIRECTORY keeps answers as they come, and goes on with them",
                        result.unanswered),
                    width);
-  const scenarios::ScenarioResult all = with_capacity_runs(result);
+  scenarios::ScenarioResult all = result;  // the runs of capacity, too: what holds for all is said once
+  all.runs.insert(all.runs.end(), result.capacity_runs.begin(), result.capacity_runs.end());
   if (explained == Explained::no) return out + notes_text(all, kMostLost, width, style.notes);
   return out + comparison_text(result, width) + notes_text(all, 0, width, style.notes) + explanation_text(result, width);
 }
@@ -315,12 +282,12 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
 std::string markdown(const scenarios::ScenarioResult& result) {
   std::string out = fmt::format("**{}**: {}\n", result.scenario, subject_text(result.subject));
   if (result.runs.empty()) return out;
-  const Columns columns = columns_of(result);
-  std::vector<Table::Column> all = headings(columns);
-  all.insert(all.begin(), {{"variant", Align::left}, {"plan", Align::left}});
-  all.push_back({"what it is", Align::left});
+  const Columns<Run> columns = columns_of(result, facts_of(result), Colour::none);
+  std::vector<Table::Column> all = columns.headings;
+  all.insert(all.begin(), {left("variant"), left("plan")});
+  all.push_back(left("what it is"));
   Table table(std::move(all));
-  for (const Line& l : lines_of(result, columns, Colour::none)) {
+  for (const Line& l : lines_of(result, columns)) {
     std::vector<std::string> row = l.figures;
     row.insert(row.begin(), {l.run->variant, l.run->plan});
     row.push_back(l.what);

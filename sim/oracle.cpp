@@ -10,7 +10,6 @@
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/effort.hpp"
 #include "sim/engine/simgrid_engine.hpp"
-#include "sim/kernels/kernel_cost.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace sim {

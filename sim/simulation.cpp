@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,31 +40,21 @@ base::Note network_note(const std::string& name, const CommunicationBytes& bytes
           fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", title, unknown)};
 }
 
-void add_note(NoteKind kind, std::string code, std::string text, SimulationResult& r) {
-  r.notes.emplace_back(kind, std::move(code), std::move(text));
-}
-
-std::string names_of(const std::set<pcg::KernelKind>& kinds) {
-  std::vector<std::string_view> names;
-  for (const pcg::KernelKind k : kinds) names.push_back(pcg::to_text(k));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 // The kernels whose times are based on no measurement, and their share of all kernels' time.
 void note_kernels(const Program& program, SimulationResult& r) {
   base::Seconds all;
   for (const base::Seconds s : r.compute_by_basis) all += s;
-  const auto share_of = [&](profiles::Basis b) { return all > base::Seconds(0) ? r.compute_by_basis[b] / all : 0; };
-  if (const double share = share_of(profiles::Basis::extrapolated); share >= kWorthNoting)
-    add_note(NoteKind::caution, "extrapolated-kernels",
-             fmt::format("{:.0f} % of the kernels' time lies beyond the measurements that its models were fitted to ({})", 100 * share,
-                         names_of(program.kinds[profiles::Basis::extrapolated])),
-             r);
-  if (const double share = share_of(profiles::Basis::defaults); share >= kWorthNoting)
-    add_note(NoteKind::assumption, "default-efficiencies",
-             fmt::format("{:.0f} % of the kernels' time is by default efficiencies, nothing measured ({})", 100 * share,
-                         names_of(program.kinds[profiles::Basis::defaults])),
-             r);
+  const auto add = [&](profiles::Basis basis, NoteKind kind, std::string code, std::string_view what) {
+    const double share = all > base::Seconds(0) ? r.compute_by_basis[basis] / all : 0;
+    if (share < kWorthNoting) return;
+    std::vector<std::string_view> names;
+    for (const pcg::KernelKind k : program.kinds[basis]) names.push_back(pcg::to_text(k));
+    r.notes.emplace_back(kind, std::move(code),
+                         fmt::format("{:.0f} % of the kernels' time {} ({})", 100 * share, what, fmt::join(names, ", ")));
+  };
+  add(profiles::Basis::extrapolated, NoteKind::caution, "extrapolated-kernels",
+      "lies beyond the measurements that its models were fitted to");
+  add(profiles::Basis::defaults, NoteKind::assumption, "default-efficiencies", "is by default efficiencies, nothing measured");
 }
 
 // The profiles on which the forecast is based: one line each.
@@ -76,69 +64,68 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   for (const auto& [type, moved] : r.bytes.by_link)
     if (moved > base::Bytes() && cluster.is_assumed(type)) assumed.push_back(type);
   if (!assumed.empty())
-    add_note(NoteKind::assumption, "assumed-links",
-             fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much", fmt::join(assumed, ", ")), r);
+    r.notes.emplace_back(
+        NoteKind::assumption, "assumed-links",
+        fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much", fmt::join(assumed, ", ")));
   profiles::HostCosts none;
   none.basis = framework.host.basis;
   if (framework.host == none) return;
   constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
   const bool measured = framework.host.basis == profiles::HostBasis::fitted;
-  add_note(measured ? NoteKind::detail : NoteKind::assumption, "host-times",
-           fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]),
-           r);
+  r.notes.emplace_back(
+      measured ? NoteKind::detail : NoteKind::assumption, "host-times",
+      fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]));
 }
 
 void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
-    add_note(NoteKind::caution, "recompute-unused",
-             "recompute: selective changes nothing, because no attention of this model keeps its scores", r);
+    r.notes.emplace_back(NoteKind::caution, "recompute-unused",
+                         "recompute: selective changes nothing, because no attention of this model keeps its scores");
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
-      add_note(NoteKind::caution, "recompute-unused",
-               fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)), r);
+      r.notes.emplace_back(NoteKind::caution, "recompute-unused",
+                           fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)));
 }
 
 void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return saves_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
-    add_note(NoteKind::caution, "activation-inputs-unused",
-             "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads", r);
+    r.notes.emplace_back(NoteKind::caution, "activation-inputs-unused",
+                         "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads");
 }
 
 // How slow: profiles/tables/h200, products.csv and misaligned_products.csv.
 void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   const std::optional<MisalignedProducts> misaligned = misaligned_products(plan, flow);
   if (!misaligned || misaligned->share < kWorthNoting) return;
-  add_note(
+  r.notes.emplace_back(
       NoteKind::caution, "misaligned-products",
       fmt::format(
           "{:.0f} % of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}), which tensor cores multiply "
           "slowly: an H200 takes 2 to 6 times as long, which is not in the forecast; a padded size avoids it",
-          100 * misaligned->share, misaligned->multiple, misaligned->layer, misaligned->numbers),
-      r);
+          100 * misaligned->share, misaligned->multiple, misaligned->layer, misaligned->numbers));
 }
 
 void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Padding& p : plan.padding) {
     const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
     if (p.of != pcg::Padded::expert_capacity || more < kWorthNoting) continue;
-    add_note(
+    r.notes.emplace_back(
         NoteKind::caution, "expert-capacity-padded",
         fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "
                     "many: experts and what brings their tokens are forecast with {:.0f} % more of them",
-                    p.from, p.to, 100 * more),
-        r);
+                    p.from, p.to, 100 * more));
   }
 }
 
 void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
-    add_note(NoteKind::caution, "no-traffic-between-stages",
-             "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
-             "infinitely fast between stages but for its latency, not a forecast",
-             r);
+    r.notes.emplace_back(
+        NoteKind::caution, "no-traffic-between-stages",
+        "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
+        "infinitely fast between stages but for its latency, not a forecast");
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.
@@ -171,6 +158,7 @@ Accounts accounts_of(const Ready& r, const Iteration& i) {
 struct Answer {
   Account account;
   std::vector<LinkUse> links;
+  std::optional<int> simulated_micro_batches;  // SimulationResult
 };
 
 // How many micro-batches to try: those that show the shortest period, with as many again as are under way to settle; more where even those
@@ -185,16 +173,11 @@ std::vector<int> tries(const Rhythm& rhythm, int all) {
 }
 
 // The account of all micro-batches by those of so few that repeat themselves; nullopt where they do not, or where few are no gain.
-struct Extrapolated {
-  Answer answer;
-  int simulated = 0;
-};
-std::optional<Extrapolated> extrapolated(const Ready& r) {
+std::optional<Answer> extrapolated(const Ready& r) {
   const std::optional<Rhythm> known = rhythm_of(r.plan);
   if (!known) return std::nullopt;
   const Rhythm& rhythm = *known;
   const int all = r.plan.micro_batches;
-  const auto account = [&](int micro_batches) { return account_of(accounts_of(r, iteration_of(r, micro_batches))); };
   for (const int n : tries(rhythm, all)) {
     const int few = n + (all - n) % rhythm.unit;  // as many as the schedule can have
     const Iteration tried = iteration_of(r, few);
@@ -205,8 +188,8 @@ std::optional<Extrapolated> extrapolated(const Ready& r) {
     const Iteration shorter = last == few ? Iteration{} : iteration_of(r, last);
     const Accounts at_last = accounts_of(r, last == few ? tried : shorter);
     const double periods = static_cast<double>(all - first) / *period;
-    const Account whole = continued(account(first), account_of(at_last), periods);
-    return Extrapolated{{whole, link_use(at_last, whole, {0, repeats_of(at_last, last, *period, rhythm, periods - 1)})}, last};
+    const Account whole = continued(account_of(accounts_of(r, iteration_of(r, first))), account_of(at_last), periods);
+    return Answer{whole, link_use(at_last, whole, {0, repeats_of(at_last, last, *period, rhythm, periods - 1)}), last};
   }
   return std::nullopt;
 }
@@ -219,7 +202,7 @@ Answer one_of_many(const Ready& r) {
   const Iteration next = iteration_of(r, (kFilled + 1) * each);
   const Accounts at_next = accounts_of(r, next);
   const Account one = difference(account_of(accounts_of(r, iteration_of(r, kFilled * each))), account_of(at_next));
-  return {one, link_use(at_next, one, {begin_of(at_next, true, (kFilled - 1) * each), {}})};
+  return {one, link_use(at_next, one, {begin_of(at_next, true, (kFilled - 1) * each), {}}), {}};
 }
 
 void fill_in(const Answer& answer, const Ready& ready, SimulationResult& r) {
@@ -228,6 +211,7 @@ void fill_in(const Answer& answer, const Ready& ready, SimulationResult& r) {
   r.breakdown = a.breakdown;
   r.critical_path = longest_parts(a.path);
   r.bytes = count_bytes(a.executed, ready.folded, ready.traffic, ready.cluster);
+  r.simulated_micro_batches = answer.simulated_micro_batches;
   r.links = answer.links;
   for (LinkUse& l : r.links) l.bytes = r.bytes.by_link.at(l.type);
   if (!r.links.empty()) r.busiest_link = BusiestLink{r.links.front().type, r.links.front().name, r.links.front().busiest};
@@ -283,22 +267,22 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_misaligned_products(plan, dataflow.flow, r);
   note_expert_capacity(plan, r);
   note_between_stages(plan, r);
-  std::optional<Extrapolated> few;
+  std::optional<Answer> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
     fill_in(one_of_many(ready), ready, r);
-    add_note(NoteKind::caution, "one-update-newer",
-             "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer", r);
+    r.notes.emplace_back(
+        NoteKind::caution, "one-update-newer",
+        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer");
   }
   if (few) {
-    fill_in(few->answer, ready, r);
-    r.simulated_micro_batches = few->simulated;
+    fill_in(*few, ready, r);
   } else if (!runs_on(plan.schedule) || config.trace) {
     const Iteration whole = iteration_of(ready, plan.micro_batches);
     const Accounts accounts = accounts_of(ready, whole);
     if (!runs_on(plan.schedule)) {
       const Account account = account_of(accounts);
-      fill_in({account, link_use(accounts, account, {})}, ready, r);
+      fill_in({account, link_use(accounts, account, {}), {}}, ready, r);
     }
     if (config.trace) {
       r.spans = spans_of(accounts);
@@ -309,13 +293,14 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_kernels(program, r);
   note_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) {
-    add_note(NoteKind::detail, "folded-devices",
-             fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices),
-             r);
+    r.notes.emplace_back(
+        NoteKind::detail, "folded-devices",
+        fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));
   }
   if (few)
-    add_note(NoteKind::detail, "folded-micro-batches",
-             fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, few->simulated), r);
+    r.notes.emplace_back(
+        NoteKind::detail, "folded-micro-batches",
+        fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, *r.simulated_micro_batches));
   return r;
 }
 

@@ -19,7 +19,6 @@
 #include <span>
 #include <tuple>
 
-#include "base/check.hpp"
 #include "topology/routing.hpp"
 
 namespace topology {
@@ -57,10 +56,9 @@ std::vector<std::vector<int>> assign_nics(const NodeTables& t) {
 }
 
 // Every GPU must reach every other, the fabric of its domain, and, where there is a network to reach, every NIC of its node.
-void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics, const std::pair<base::Mark, std::string>& where,
-                     base::Diagnostics& sink) {
+void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics, base::Diagnostics& sink) {
   const auto complain = [&](int gpu, const std::string& other) {
-    sink.add(where.first, where.second, fmt::format("no wires lead from gpu{} to {}", gpu, other),
+    sink.add(type.mark, type.path, fmt::format("no wires lead from gpu{} to {}", gpu, other),
              "add a wire between them or to a component that both reach");
   };
   for (int a = 0; a < t.gpus; ++a) {
@@ -68,10 +66,10 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
       if (!nth(t.between_gpus, a * t.gpus + b).found) return complain(a, fmt::format("gpu{}", b));
     }
     if (!t.to_fabric.empty() && nth(t.to_fabric, a).kind != RouteKind::fabric)
-      return sink.add(where.first, where.second, fmt::format("gpu{} has no link left to the fabric of its domain", a),
+      return sink.add(type.mark, type.path, fmt::format("gpu{} has no link left to the fabric of its domain", a),
                       "write e.g. left: 0.5 if some of its links are there, or leave the node out");
     if (needs_nics && nth(t.nics_of_gpu, a).empty())
-      return sink.add(where.first, where.second, fmt::format("no NIC is left to gpu{}", a), "leave the node out: nodes, or node_types");
+      return sink.add(type.mark, type.path, fmt::format("no NIC is left to gpu{}", a), "leave the node out: nodes, or node_types");
     for (int nic = 0; needs_nics && nic < t.nics; ++nic) {
       if (nth(t.failed_nics, nic)) continue;
       const auto vertex = static_cast<std::size_t>(nth(type.nics(), nic));
@@ -79,58 +77,6 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
     }
   }
 }
-
-}  // namespace
-
-class ClusterBuilder {
- public:
-  explicit ClusterBuilder(ClusterDescription description) : description_(std::move(description)) {}
-  [[nodiscard]] Cluster build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) &&;
-
- private:
-  struct TypeLayout {
-    std::vector<Link> links;  // name without the node
-    std::vector<DirectedEdge> edges;
-  };
-
-  [[nodiscard]] TypeLayout lay_out(const NodeType& type) const;
-  [[nodiscard]] static NodeTables make_tables(const NodeType& type, const TypeLayout& layout);
-  void add_nodes(Cluster::Routing& routing, const std::vector<TypeLayout>& layouts);
-  void add_node(Cluster::Routing& routing, std::size_t number, const NodeType& type, const TypeLayout& layout);
-  void add_network(Cluster::Routing& routing);
-  [[nodiscard]] const NodeType& type_of(const Cluster::Routing& routing, int node) const;
-  [[nodiscard]] std::vector<double> shares_left(const SwitchNetwork& network) const;
-  void check_joined(const SwitchNetwork& network, const std::vector<double>& left, const Cluster::Routing& routing) const;
-  LinkId add_link(int type, std::string name, double multiple, bool has_latency);
-
-  ClusterDescription description_;
-  Cluster cluster_;
-};
-
-ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
-  TypeLayout layout;
-  std::map<std::string, int> names;  // several wires may join one pair
-  const auto unique = [&](std::string name) {
-    const int n = ++names[name];
-    return n == 1 ? name : fmt::format("{}#{}", name, n);
-  };
-  for (const auto& wire : type.wires) {
-    if (wire.left == 0) continue;
-    const auto& kind = nth(description_.links, wire.link);
-    const auto bandwidth = kind.bandwidth * (wire.count * wire.left);
-    const auto& a = nth(type.vertices, wire.a).name;
-    const auto& b = nth(type.vertices, wire.b).name;
-    const int first = static_cast<int>(layout.links.size());
-    const int second = kind.half_duplex ? first : first + 1;
-    layout.links.push_back({kind.name, unique(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b)), bandwidth, kind.latency});
-    if (!kind.half_duplex) layout.links.push_back({kind.name, unique(fmt::format("{}->{}", b, a)), bandwidth, kind.latency});
-    layout.edges.push_back({wire.a, wire.b, first, bandwidth.value(), kind.latency.value()});
-    layout.edges.push_back({wire.b, wire.a, second, bandwidth.value(), kind.latency.value()});
-  }
-  return layout;
-}
-
-namespace {
 
 // The best of the paths to the CPUs, as best_paths ranks paths to one; nullopt: there is none.
 std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std::vector<Path>& paths) {
@@ -178,35 +124,84 @@ std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<
 
 }  // namespace
 
+class ClusterBuilder {
+ public:
+  explicit ClusterBuilder(ClusterDescription description) : description_(std::move(description)) {}
+  [[nodiscard]] Cluster build() &&;
+
+ private:
+  struct TypeLayout {
+    std::vector<Link> links;  // name without the node
+    std::vector<DirectedEdge> edges;
+  };
+
+  [[nodiscard]] TypeLayout lay_out(const NodeType& type) const;
+  [[nodiscard]] static NodeTables make_tables(const NodeType& type, const TypeLayout& layout);
+  void add_nodes(Cluster::Routing& routing, const std::vector<TypeLayout>& layouts);
+  void add_node(Cluster::Routing& routing, std::size_t number, const NodeType& type, const TypeLayout& layout);
+  void add_network(Cluster::Routing& routing);
+  [[nodiscard]] const NodeType& type_of(const Cluster::Routing& routing, int node) const;
+  [[nodiscard]] std::vector<double> shares_left(const SwitchNetwork& network) const;
+  void check_joined(const SwitchNetwork& network, const std::vector<double>& left, const Cluster::Routing& routing) const;
+  LinkId add_link(int type, std::string name, double multiple, bool has_latency);
+
+  ClusterDescription description_;
+  Cluster cluster_;
+};
+
+ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
+  TypeLayout layout;
+  std::map<std::string, int> names;  // several wires may join one pair
+  const auto unique = [&](std::string name) {
+    const int n = ++names[name];
+    return n == 1 ? name : fmt::format("{}#{}", name, n);
+  };
+  for (const auto& wire : type.wires) {
+    if (wire.left == 0) continue;
+    const auto& kind = nth(description_.links, wire.link);
+    const auto bandwidth = kind.bandwidth * (wire.count * wire.left);
+    const auto& a = nth(type.vertices, wire.a).name;
+    const auto& b = nth(type.vertices, wire.b).name;
+    const int first = static_cast<int>(layout.links.size());
+    const int second = kind.half_duplex ? first : first + 1;
+    layout.links.push_back({kind.name, unique(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b)), bandwidth, kind.latency});
+    if (!kind.half_duplex) layout.links.push_back({kind.name, unique(fmt::format("{}->{}", b, a)), bandwidth, kind.latency});
+    layout.edges.push_back({wire.a, wire.b, first, bandwidth.value(), kind.latency.value()});
+    layout.edges.push_back({wire.b, wire.a, second, bandwidth.value(), kind.latency.value()});
+  }
+  return layout;
+}
+
 NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& layout) {
+  const auto paths_from = [&](int vertex) { return best_paths(type.vertices, layout.edges, vertex); };
+  const auto to_gpus = [&](int vertex) {
+    std::vector<Path> paths = paths_from(vertex);
+    paths.resize(static_cast<std::size_t>(type.gpus));
+    return paths;
+  };
   const auto nics = type.nics();
-  const auto reducer = std::ranges::find_if(type.vertices, &Vertex::in_network);
+  const auto in_network = std::ranges::find_if(type.vertices, &Vertex::in_network);
+  const int reducer = in_network == type.vertices.end() ? -1 : static_cast<int>(in_network - type.vertices.begin());
+  const int fabric = type.fabric();
   NodeTables t;
   t.gpus = type.gpus;
   t.nics = static_cast<int>(nics.size());
   for (const int nic : nics) t.failed_nics.push_back(nth(type.vertices, nic).left == 0);
-  const int fabric = type.fabric();
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
-    const auto paths = best_paths(type.vertices, layout.edges, gpu);
+    const auto paths = paths_from(gpu);
     for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(nth(paths, other));
     for (const int nic : nics) t.to_nic.push_back(nth(paths, nic));
-    if (reducer != type.vertices.end()) t.to_switch.push_back(nth(paths, static_cast<int>(reducer - type.vertices.begin())));
+    if (reducer >= 0) t.to_switch.push_back(nth(paths, reducer));
     if (fabric >= 0) t.to_fabric.push_back(nth(paths, fabric));
   }
   // Paths back are looked up for themselves: ties are broken by link numbers, which differ between directions.
   t.from_nic.resize(t.to_nic.size());
   for (int nic = 0; nic < t.nics; ++nic) {
-    const auto paths = best_paths(type.vertices, layout.edges, nth(nics, nic));
+    const auto paths = to_gpus(nth(nics, nic));
     for (int gpu = 0; gpu < t.gpus; ++gpu) nth(t.from_nic, gpu * t.nics + nic) = nth(paths, gpu);
   }
-  if (reducer != type.vertices.end()) {
-    const auto paths = best_paths(type.vertices, layout.edges, static_cast<int>(reducer - type.vertices.begin()));
-    t.from_switch.assign(paths.begin(), paths.begin() + t.gpus);
-  }
-  if (fabric >= 0) {
-    const auto paths = best_paths(type.vertices, layout.edges, fabric);
-    t.from_fabric.assign(paths.begin(), paths.begin() + t.gpus);
-  }
+  if (reducer >= 0) t.from_switch = to_gpus(reducer);
+  if (fabric >= 0) t.from_fabric = to_gpus(fabric);
   t.to_host = host_links(type, layout.edges);
   t.nics_of_gpu = assign_nics(t);
   for (int place = 0; place < (type.domain ? type.domain->used() : 1); ++place)
@@ -345,24 +340,18 @@ void ClusterBuilder::check_joined(const SwitchNetwork& network, const std::vecto
   base::refuse(f.mark, f.path, message, "write e.g. left: 0.5 if some of the links between the two are there, or leave nodes out");
 }
 
-Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::string>>& node_marks) && {
-  BASE_CHECK(node_marks.size() == description_.node_types.size(), "{} places for {} node types", node_marks.size(),
-             description_.node_types.size());
+Cluster ClusterBuilder::build() && {
   auto routing = std::make_shared<Cluster::Routing>();
   std::vector<TypeLayout> layouts;
   base::Diagnostics sink;
   const bool needs_nics = description_.domains() > 1;
-  for (std::size_t i = 0; i < node_marks.size(); ++i) {
-    const auto& type = description_.node_types[i];
+  const auto add_type = [&](const NodeType& type) {
     layouts.push_back(lay_out(type));
     routing->tables.push_back(make_tables(type, layouts.back()));
-    check_connected(type, routing->tables.back(), needs_nics, node_marks[i], sink);
-  }
-  for (const FaultyNode& f : description_.faulty) {
-    layouts.push_back(lay_out(f.type));
-    routing->tables.push_back(make_tables(f.type, layouts.back()));
-    check_connected(f.type, routing->tables.back(), needs_nics, {f.mark, f.path}, sink);
-  }
+    check_connected(type, routing->tables.back(), needs_nics, sink);
+  };
+  for (const NodeType& type : description_.node_types) add_type(type);
+  for (const FaultyNode& f : description_.faulty) add_type(f.type);
   sink.throw_if_any();
   cluster_.name_ = description_.name;
   for (const LinkType& link : description_.links)
@@ -375,8 +364,6 @@ Cluster ClusterBuilder::build(const std::vector<std::pair<base::Mark, std::strin
   return std::move(cluster_);
 }
 
-Cluster build_cluster(ClusterDescription description, const std::vector<std::pair<base::Mark, std::string>>& node_marks) {
-  return ClusterBuilder(std::move(description)).build(node_marks);
-}
+Cluster build_cluster(ClusterDescription description) { return ClusterBuilder(std::move(description)).build(); }
 
 }  // namespace topology

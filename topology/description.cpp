@@ -27,10 +27,7 @@ void read_link(DescriptionScope& d, const base::Yaml::Entry& entry, const std::s
     link.bandwidth = *bandwidth;
     if (!(bandwidth->value() > 0)) map.complain("bandwidth", "a link's bandwidth must be above 0");
   }
-  if (const auto latency = map.seconds("latency")) {
-    link.latency = *latency;
-    if (latency->value() < 0) map.complain("latency", "a link's latency cannot be negative");
-  }
+  link.latency = map.seconds("latency").value_or(link.latency);
   link.half_duplex = map.boolean("half_duplex").value_or(false);
   link.assumed = map.boolean("assumed").value_or(false);
   map.require("bandwidth");
@@ -122,6 +119,12 @@ int ClusterDescription::domains() const {
   int total = 0;
   for (const auto& t : node_types) total += t.domain ? (t.count - 1) / t.domain->used() + 1 : t.count;
   return total;
+}
+
+void read_each(const base::Yaml& list, const std::string& path, base::Diagnostics& sink, std::string_view what, const std::string& hint,
+               const std::function<void(const base::Yaml&, const std::string&)>& read) {
+  if (!list.is_sequence()) sink.add(list.mark, path, fmt::format("expected {}", what), hint);
+  for (std::size_t i = 0; i < list.items.size(); ++i) read(list.items[i], fmt::format("{}[{}]", path, i));
 }
 
 ClusterDescription read_description(const base::Yaml& section, const std::string& path, int preset_gpus) {

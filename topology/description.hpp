@@ -2,6 +2,7 @@
 // The content of a `cluster:` section, checked but not yet multiplied by its number of nodes: link types, node types, the network.
 // Private to this folder.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,6 +64,8 @@ struct NodeType {
   std::vector<Wire> wires;
   std::optional<Domain> domain;
   std::vector<Slowdown> slowdown;  // per GPU; empty: none
+  base::Mark mark;                 // of its number of GPUs, which beside a preset is what left some without wires; of a fault
+  std::string path;                // of the node, or the fault
 
   [[nodiscard]] std::vector<int> nics() const;  // their vertices, in order
   [[nodiscard]] int fabric() const;             // its vertex; -1 without a domain
@@ -72,8 +75,6 @@ struct NodeType {
 struct FaultyNode {
   int node = 0;
   NodeType type;
-  base::Mark mark;  // of the fault
-  std::string path;
 };
 
 struct ClusterDescription {
@@ -107,6 +108,18 @@ void read_faults(const base::Yaml& list, const std::string& path, ClusterDescrip
 
 // Removes the keys that a network of this type has not: those that a preset or a scenario has for the type before.
 void drop_keys_of_other_types(base::Yaml& network, std::string_view type);
+
+// Calls read(item, its path) for each item of a list. What is no list is reported, with "expected WHAT" and the hint.
+void read_each(const base::Yaml& list, const std::string& path, base::Diagnostics& sink, std::string_view what, const std::string& hint,
+               const std::function<void(const base::Yaml&, const std::string&)>& read);
+
+// Returns: the names of parts or links, of which messages suggest one.
+template <class Named>
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return names;
+}
 
 inline constexpr int kMaxNodes = 100'000;  // more than any cluster has: a slip of the pen is found before memory fills
 

@@ -14,19 +14,8 @@ namespace {
 // In the order of VertexKind.
 constexpr std::array<std::string_view, 4> kPartNames = {"gpu", "cpu", "switch", "nic"};
 constexpr std::array<std::string_view, 4> kDotShapes = {"box", "hexagon", "diamond", "ellipse"};
-
-std::string_view network_name(NetworkKind kind) {
-  switch (kind) {
-    case NetworkKind::none: return "none";
-    case NetworkKind::single_switch: return "switch";
-    case NetworkKind::fat_tree: return "fat tree";
-    case NetworkKind::rail: return "rails";
-    case NetworkKind::dragonfly: return "dragonfly";
-    case NetworkKind::torus: return "torus";
-    case NetworkKind::custom: return "custom network";
-  }
-  return "none";
-}
+// In the order of NetworkKind.
+constexpr std::array<std::string_view, 7> kNetworks = {"none", "switch", "fat tree", "rails", "dragonfly", "torus", "custom network"};
 
 std::string dot_text(std::string_view text) {
   std::string result = "\"";
@@ -60,7 +49,7 @@ Drawing drawing(const Cluster& c) {
   for (const NodeType& type : d.node_types) picture.node_types.push_back(drawn(type, d));
   if (c.nodes() > 1) {
     const LinkType& link = nth(d.links, d.network.link);
-    picture.network = network_name(d.network.kind);
+    picture.network = nth(kNetworks, static_cast<int>(d.network.kind));
     picture.network_link = link.name;
     picture.network_bandwidth = link.bandwidth;
     picture.switches = d.network;

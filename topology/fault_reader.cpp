@@ -22,15 +22,15 @@ NodeType& node_at(FaultScope& f, int node, const base::MapReader& map) {
   if (at != f.cluster.faulty.end() && at->node == node) return at->type;
   NodeType type = nth(f.cluster.node_types, f.cluster.type_of(node));
   type.count = 1;
-  return f.cluster.faulty.insert(at, {node, std::move(type), map.node().mark, map.path()})->type;
+  type.mark = map.node().mark;
+  type.path = map.path();
+  return f.cluster.faulty.insert(at, {node, std::move(type)})->type;
 }
 
 std::optional<int> vertex(FaultScope& f, const NodeType& type, const std::string& name, const base::Mark& mark, const std::string& path) {
   const auto at = std::ranges::find(type.vertices, name, &Vertex::name);
   if (at != type.vertices.end()) return static_cast<int>(at - type.vertices.begin());
-  std::vector<std::string> names;
-  for (const Vertex& v : type.vertices) names.push_back(v.name);
-  f.sink.add(mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names));
+  f.sink.add(mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names_of(type.vertices)));
   return std::nullopt;
 }
 
@@ -111,12 +111,9 @@ void read_fault(FaultScope& f, const base::Yaml& item, const std::string& path) 
 }  // namespace
 
 void read_faults(const base::Yaml& list, const std::string& path, ClusterDescription& cluster, base::Diagnostics& sink) {
-  if (!list.is_sequence()) {
-    sink.add(list.mark, path, "expected a list of faults", "e.g. [{node: 3, gpu: gpu1, slowdown: 1.2}]");
-    return;
-  }
   FaultScope f{cluster, sink};
-  for (std::size_t i = 0; i < list.items.size(); ++i) read_fault(f, list.items[i], fmt::format("{}[{}]", path, i));
+  read_each(list, path, sink, "a list of faults", "e.g. [{node: 3, gpu: gpu1, slowdown: 1.2}]",
+            [&](const base::Yaml& item, const std::string& item_path) { read_fault(f, item, item_path); });
 }
 
 }  // namespace topology

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -42,15 +41,6 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
   const auto unknown = may_add ? base::UnknownKey::add : base::UnknownKey::refuse;
   base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
 }
-
-// GPUs per node that the section's preset has by itself; 0 without a preset.
-int gpus_of_preset(const base::Yaml& section) {
-  const auto* name = section.find("preset");
-  return name != nullptr ? preset_gpus(name->scalar) : 0;
-}
-
-// The place where a checked node says how many GPUs it has: beside a preset, this number is what left some without wires.
-base::Mark mark_of_count(const base::Yaml& node) { return node.find("gpus")->find("count")->mark; }
 
 // The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.
 base::Yaml section_of_file(const std::filesystem::path& file) {
@@ -115,15 +105,8 @@ base::Yaml expand_cluster(const base::Yaml& written, const std::string& path, co
 }
 
 Cluster load_cluster(const base::Yaml& expanded, const std::string& path) {
-  auto description = read_description(expanded, path, gpus_of_preset(expanded));
-  std::vector<std::pair<base::Mark, std::string>> marks;
-  if (const auto* list = expanded.find("node_types")) {
-    for (std::size_t i = 0; i < list->items.size(); ++i)
-      marks.emplace_back(mark_of_count(list->items[i]), fmt::format("{}.node_types[{}]", path, i));
-  } else {
-    marks.emplace_back(mark_of_count(*expanded.find("node")), path + ".node");
-  }
-  return build_cluster(std::move(description), marks);
+  const auto* preset = expanded.find("preset");
+  return build_cluster(read_description(expanded, path, preset != nullptr ? preset_gpus(preset->scalar) : 0));
 }
 
 Cluster load_cluster_argument(const std::string& word) {
@@ -143,10 +126,15 @@ const base::Yaml* preset_section(std::string_view name) {
   return kSections.find(name);
 }
 
-int preset_gpus(std::string_view name) {
-  const base::Yaml* found = preset_section(name);
-  for (const char* key : {"node", "gpus", "count"})
+const base::Yaml* preset_value(std::string_view preset, std::initializer_list<std::string_view> keys) {
+  const base::Yaml* found = preset_section(preset);
+  for (const std::string_view key : keys)
     if (found != nullptr) found = found->find(key);
+  return found;
+}
+
+int preset_gpus(std::string_view name) {
+  const base::Yaml* found = preset_value(name, {"node", "gpus", "count"});
   base::Diagnostics ignored;
   return found != nullptr ? static_cast<int>(base::as_integer(*found, "", ignored).value_or(0)) : 0;
 }

@@ -2,6 +2,7 @@
 // From a `cluster:` section, a preset's name or a file to a Cluster.
 
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ void adopt_network_type(base::Yaml& cluster, std::string_view type);
 [[nodiscard]] std::vector<std::string> preset_names();  // sorted
 // Returns: the section `cluster:` of a preset, or nullptr when none has this name.
 [[nodiscard]] const base::Yaml* preset_section(std::string_view name);
+// Returns: the value in a preset's section that these keys lead to, one map below the other, or nullptr.
+[[nodiscard]] const base::Yaml* preset_value(std::string_view preset, std::initializer_list<std::string_view> keys);
 // Returns: the number of GPUs in a node of a preset: 0 when no preset has this name, or its nodes are of several types.
 [[nodiscard]] int preset_gpus(std::string_view name);
 // Returns: 'no preset is called "NAME"', as messages say it.

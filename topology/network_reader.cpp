@@ -1,12 +1,12 @@
 #include "topology/description.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "base/numbers.hpp"
 
 namespace topology {
 namespace {
@@ -110,12 +110,6 @@ void read_switches(NetworkScope& s, const base::Yaml& list, const std::string& p
   }
 }
 
-void each(NetworkScope& s, const base::Yaml& list, const std::string& path,
-          void (*one)(NetworkScope&, const base::Yaml&, const std::string&)) {
-  if (!list.is_sequence()) s.sink.add(list.mark, path, "expected a list");
-  for (std::size_t i = 0; i < list.items.size(); ++i) one(s, list.items[i], fmt::format("{}[{}]", path, i));
-}
-
 void check_attached(NetworkScope& s, base::MapReader& map) {
   for (std::size_t node = 0; node < s.network.custom.switch_of_nic.size(); ++node) {
     const NodeType& type = nth(s.cluster.node_types, s.cluster.type_of(static_cast<int>(node)));
@@ -186,19 +180,15 @@ void attach(NetworkScope& s, const base::Yaml& range, const std::string& path, c
   const auto text = base::as_text(range, path, s.sink);
   if (!text) return;
   const std::size_t dash = text->find('-');
-  const auto number = [](std::string_view digits) {
-    int n = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    return error == std::errc{} && end == digits.data() + digits.size() ? n : -1;
-  };
-  const int first = number(std::string_view(*text).substr(0, dash));
-  const int last = dash == std::string::npos ? first : number(std::string_view(*text).substr(dash + 1));
+  const auto number = [](std::string_view digits) { return base::parse_integer(digits).value_or(-1); };
+  const auto first = number(std::string_view(*text).substr(0, dash));
+  const auto last = dash == std::string::npos ? first : number(std::string_view(*text).substr(dash + 1));
   if (first < 0 || last < first || last >= s.cluster.nodes()) {
     s.sink.add(range.mark, path, fmt::format("\"{}\" names no nodes of this cluster", *text),
                fmt::format("write e.g. 3, 0-15 or [0-3, 8]; nodes are 0 to {}", s.cluster.nodes() - 1));
     return;
   }
-  for (int node = first; node <= last; ++node) attach_node(s, node, nic, to, range.mark, path);
+  for (auto node = first; node <= last; ++node) attach_node(s, static_cast<int>(node), nic, to, range.mark, path);
 }
 
 void read_attachment(NetworkScope& s, const base::Yaml& item, const std::string& path) {
@@ -211,13 +201,8 @@ void read_attachment(NetworkScope& s, const base::Yaml& item, const std::string&
   if (nodes == nullptr || !to) return;
   const auto found = find_switch(s, *to, map.node().find("to")->mark, map.path_of("to"));
   if (!found) return;
-  const std::vector<const base::Yaml*> ranges = [&] {
-    std::vector<const base::Yaml*> all;
-    if (!nodes->is_sequence()) all.push_back(nodes);
-    for (const base::Yaml& n : nodes->items) all.push_back(&n);
-    return all;
-  }();
-  for (const base::Yaml* range : ranges) attach(s, *range, map.path_of("nodes"), nic, *found);
+  if (!nodes->is_sequence()) attach(s, *nodes, map.path_of("nodes"), nic, *found);
+  for (const base::Yaml& range : nodes->items) attach(s, range, map.path_of("nodes"), nic, *found);
 }
 
 void read_custom(NetworkScope& s, base::MapReader& map) {
@@ -226,8 +211,12 @@ void read_custom(NetworkScope& s, base::MapReader& map) {
   if (const auto* list = map.required("switches")) read_switches(s, *list, map.path_of("switches"));
   for (const NodeType& type : s.cluster.node_types)
     for (int i = 0; i < type.count; ++i) s.network.custom.switch_of_nic.emplace_back(type.nics().size(), -1);
-  if (const auto* list = map.required("attach")) each(s, *list, map.path_of("attach"), read_attachment);
-  if (const auto* list = map.optional("links")) each(s, *list, map.path_of("links"), read_cable);
+  const auto each = [&](const base::Yaml* list, const char* key, auto read) {
+    if (list != nullptr)
+      read_each(*list, map.path_of(key), s.sink, "a list", "", [&](const auto& item, const auto& path) { read(s, item, path); });
+  };
+  each(map.required("attach"), "attach", read_attachment);
+  each(map.optional("links"), "links", read_cable);
   if (s.sink.empty()) check_attached(s, map);
 }
 

@@ -31,21 +31,6 @@ std::optional<VertexKind> kind_of_component(std::string_view name) {
   return std::nullopt;
 }
 
-// The names that a text stands for, in order: "gpu[0-3]" is gpu0, gpu1, gpu2 and gpu3, a text without "[" itself. nullopt: brackets without
-// a range, a range that falls, or one of more names than a node has GPUs.
-std::optional<std::vector<std::string>> names_in_range(const std::string& text) {
-  const std::size_t open = text.find('[');
-  if (open == std::string::npos) return std::vector{text};
-  const std::size_t dash = text.find('-', open), close = text.find(']', open);
-  if (dash == std::string::npos || close == std::string::npos || dash > close) return std::nullopt;
-  const auto first = base::parse_integer(std::string_view(text).substr(open + 1, dash - open - 1));
-  const auto last = base::parse_integer(std::string_view(text).substr(dash + 1, close - dash - 1));
-  if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMaxGpusPerNode) return std::nullopt;
-  std::vector<std::string> names;
-  for (std::int64_t i = *first; i <= *last; ++i) names.push_back(fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)));
-  return names;
-}
-
 // Vertices; nullopt: one that an override took away from a preset, which has no wires.
 using Ends = std::vector<std::optional<int>>;
 
@@ -68,14 +53,26 @@ void read_gpus(NodeScope& s, const base::Yaml& gpus, const std::string& path, No
   type.speed.power_limit = limit.value_or(base::Watts(0));
   type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
   map.require("count");
+  if (const auto* count = gpus.find("count")) type.mark = count->mark;
   map.finish();
 }
 
-// The names that a text with a range stands for; none, and a complaint, where the range is none.
+// The names that a text stands for, in order: "gpu[0-3]" is gpu0, gpu1, gpu2 and gpu3, a text without "[" itself. None, and a complaint:
+// brackets without a range, a range that falls, or one of more names than a node has GPUs.
 std::vector<std::string> expanded(NodeScope& s, const std::string& text, const base::Yaml& item, const std::string& path) {
-  auto names = names_in_range(text);
-  if (!names) s.sink.add(item.mark, path, fmt::format("\"{}\" is no range of names", text), "write e.g. \"gpu[0-3]\" for gpu0 to gpu3");
-  return std::move(names).value_or(std::vector<std::string>{});
+  const std::size_t open = text.find('['), dash = text.find('-', open), close = text.find(']', open);
+  if (open == std::string::npos) return {text};
+  std::optional<std::int64_t> first, last;
+  if (dash < close && close != std::string::npos) {
+    first = base::parse_integer(std::string_view(text).substr(open + 1, dash - open - 1));
+    last = base::parse_integer(std::string_view(text).substr(dash + 1, close - dash - 1));
+  }
+  std::vector<std::string> names;
+  if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMaxGpusPerNode)
+    s.sink.add(item.mark, path, fmt::format("\"{}\" is no range of names", text), "write e.g. \"gpu[0-3]\" for gpu0 to gpu3");
+  else
+    for (std::int64_t i = *first; i <= *last; ++i) names.push_back(fmt::format("{}{}{}", text.substr(0, open), i, text.substr(close + 1)));
+  return names;
 }
 
 void add_component(NodeScope& s, Vertex vertex, const base::Yaml& item, const std::string& path, NodeType& type) {
@@ -111,23 +108,11 @@ void read_component(NodeScope& s, const base::Yaml& item, const std::string& pat
   }
 }
 
-void read_components(NodeScope& s, const base::Yaml& list, const std::string& path, NodeType& type) {
-  if (!list.is_sequence()) {
-    s.sink.add(list.mark, path, "expected a list of names", "e.g. [cpu0, nic0]");
-    return;
-  }
-  for (std::size_t i = 0; i < list.items.size(); ++i) read_component(s, list.items[i], fmt::format("{}[{}]", path, i), type);
-}
-
 void complain_unknown_end(NodeScope& s, const base::Yaml& item, const std::string& path, const std::string& name, const NodeType& type) {
-  std::vector<std::string> names;
-  for (const auto& v : type.vertices) names.push_back(v.name);
-  if (gpu_number(name)) {
-    s.sink.add(item.mark, path, fmt::format("the node has no \"{}\"", name),
-               type.gpus == 1 ? "its only GPU is gpu0" : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
-  } else {
-    s.sink.add(item.mark, path, fmt::format("the node has no \"{}\"", name), base::suggest(name, names));
-  }
+  s.sink.add(item.mark, path, fmt::format("the node has no \"{}\"", name),
+             !gpu_number(name) ? base::suggest(name, names_of(type.vertices))
+             : type.gpus == 1  ? "its only GPU is gpu0"
+                               : fmt::format("its GPUs are gpu0 to gpu{}", type.gpus - 1));
 }
 
 // The vertices that a name or a range stands for. Empty where there is a complaint.
@@ -167,12 +152,30 @@ void add_wires(NodeScope& s, const Ends& a, const Ends& b, Wire wire, const base
   }
 }
 
+// A wire from each of the vertices to each other.
+void add_all_pairs(NodeScope& s, Wire wire, const base::Yaml& ends, const std::string& path, bool link_is_known, NodeType& type) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < ends.items.size(); ++i) {
+    const std::string end = fmt::format("{}[{}]", path, i);
+    for (const std::optional<int> vertex : read_end(s, ends.items[i], end, type)) {
+      if (!vertex) continue;
+      if (std::ranges::find(found, *vertex) == found.end()) found.push_back(*vertex);
+      else complain_twice(s, ends.items[i], end, *vertex, type);
+    }
+  }
+  for (auto a = found.begin(); link_is_known && a != found.end(); ++a)
+    for (auto b = a + 1; b != found.end(); ++b) {
+      wire.a = *a;
+      wire.b = *b;
+      type.wires.push_back(wire);
+    }
+}
+
 void read_wire(NodeScope& s, const base::Yaml& item, const std::string& path, NodeType& type) {
   base::MapReader map(item, path, s.sink);
-  Wire wire;
   const auto link = read_link_name(map, "link", s.links);
   map.require("link");
-  wire.count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
+  const Wire wire{.link = link.value_or(0), .count = static_cast<int>(map.integer("count", 1, 1000).value_or(1))};
   const auto* between = map.optional("between");
   const auto* all_pairs = map.optional("all_pairs");
   map.finish();
@@ -188,35 +191,9 @@ void read_wire(NodeScope& s, const base::Yaml& item, const std::string& path, No
     s.sink.add(ends->mark, ends_path, pair ? "expected two names" : "expected a list of at least two names");
     return;
   }
-  if (pair) {
-    const Ends a = read_end(s, ends->items[0], ends_path + "[0]", type), b = read_end(s, ends->items[1], ends_path + "[1]", type);
-    if (link) add_wires(s, a, b, {.link = *link, .count = wire.count}, *ends, ends_path, type);
-    return;
-  }
-  std::vector<int> found;
-  for (std::size_t i = 0; i < ends->items.size(); ++i)
-    for (const std::optional<int> vertex : read_end(s, ends->items[i], fmt::format("{}[{}]", ends_path, i), type)) {
-      if (!vertex) continue;
-      if (std::ranges::find(found, *vertex) == found.end()) found.push_back(*vertex);
-      else complain_twice(s, ends->items[i], fmt::format("{}[{}]", ends_path, i), *vertex, type);
-    }
-  if (!link) return;
-  wire.link = *link;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    for (std::size_t j = i + 1; j < found.size(); ++j) {
-      wire.a = found[i];
-      wire.b = found[j];
-      type.wires.push_back(wire);
-    }
-  }
-}
-
-void read_wires(NodeScope& s, const base::Yaml& list, const std::string& path, NodeType& type) {
-  if (!list.is_sequence()) {
-    s.sink.add(list.mark, path, "expected a list of wires", "e.g. - {between: [gpu0, cpu0], link: pcie}");
-    return;
-  }
-  for (std::size_t i = 0; i < list.items.size(); ++i) read_wire(s, list.items[i], fmt::format("{}[{}]", path, i), type);
+  if (!pair) return add_all_pairs(s, wire, *ends, ends_path, link.has_value(), type);
+  const Ends a = read_end(s, ends->items[0], ends_path + "[0]", type), b = read_end(s, ends->items[1], ends_path + "[1]", type);
+  if (link) add_wires(s, a, b, wire, *ends, ends_path, type);
 }
 
 // Every GPU has a wire to the fabric, which is the node's last vertex.
@@ -240,7 +217,6 @@ void read_domain(NodeScope& s, const base::Yaml& node, const std::string& path, 
   type.domain = domain;
 }
 
-// `count`: known for the only type of a cluster; else the node says it.
 }  // namespace
 
 std::optional<int> read_link_name(base::MapReader& map, std::string_view key, const std::vector<LinkType>& links) {
@@ -248,9 +224,7 @@ std::optional<int> read_link_name(base::MapReader& map, std::string_view key, co
   if (!name || links.empty()) return std::nullopt;
   const auto at = std::ranges::find(links, *name, &LinkType::name);
   if (at != links.end()) return static_cast<int>(at - links.begin());
-  std::vector<std::string> names;
-  for (const auto& l : links) names.push_back(l.name);
-  map.complain(key, fmt::format("no link is called \"{}\"", *name), base::suggest(*name, names));
+  map.complain(key, fmt::format("no link is called \"{}\"", *name), base::suggest(*name, names_of(links)));
   return std::nullopt;
 }
 
@@ -259,6 +233,7 @@ NodeType read_node_type(const base::Yaml& node, const std::string& path, std::op
   NodeScope s{links, preset_gpus, sink};
   base::MapReader map(node, path, s.sink);
   NodeType type;
+  type.path = path;
   if (count) {
     type.count = *count;
   } else {
@@ -267,10 +242,14 @@ NodeType read_node_type(const base::Yaml& node, const std::string& path, std::op
   }
   if (const auto* gpus = map.required("gpus")) read_gpus(s, *gpus, map.path_of("gpus"), type);
   for (int i = 0; i < type.gpus; ++i) type.vertices.push_back({.name = fmt::format("gpu{}", i), .kind = VertexKind::gpu});
-  if (const auto* components = map.optional("components")) read_components(s, *components, map.path_of("components"), type);
+  const auto each = [&](const char* key, const char* what, const char* hint, auto read) {
+    if (const auto* list = map.optional(key))
+      read_each(*list, map.path_of(key), s.sink, what, hint, [&](const auto& item, const auto& at) { read(s, item, at, type); });
+  };
+  each("components", "a list of names", "e.g. [cpu0, nic0]", read_component);
   const auto* domain = map.optional("domain");
   if (domain != nullptr) type.vertices.push_back({.name = "fabric", .kind = VertexKind::switching});
-  if (const auto* wires = map.optional("wires")) read_wires(s, *wires, map.path_of("wires"), type);
+  each("wires", "a list of wires", "e.g. - {between: [gpu0, cpu0], link: pcie}", read_wire);
   if (domain != nullptr) read_domain(s, *domain, map.path_of("domain"), type);
   map.finish();
   return type;

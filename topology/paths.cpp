@@ -39,18 +39,13 @@ struct Length {
 
 // Switches from which no CPU and no NIC is reached but through a GPU.
 std::vector<bool> fabric_switches(std::span<const Vertex> vertices, std::span<const DirectedEdge> edges) {
-  const auto is_switch = [&](int v) { return nth(vertices, v).kind == VertexKind::switching; };
-  const auto is_host = [&](int v) {
-    const VertexKind kind = nth(vertices, v).kind;
-    return kind == VertexKind::cpu || kind == VertexKind::nic;
-  };
   std::vector<bool> fabric;
   for (const Vertex& v : vertices) fabric.push_back(v.kind == VertexKind::switching);
   for (bool changed = true; changed;) {  // a switch beside one that is none is none either
     changed = false;
     for (const DirectedEdge& e : edges) {
       const auto from = static_cast<std::size_t>(e.from), to = static_cast<std::size_t>(e.to);
-      if (!fabric[from] || !(is_host(e.to) || (is_switch(e.to) && !fabric[to]))) continue;
+      if (!fabric[from] || fabric[to] || vertices[to].kind == VertexKind::gpu) continue;
       fabric[from] = false;
       changed = true;
     }
@@ -113,37 +108,37 @@ class PathFinder {
   }
 
   std::vector<double> widest(RouteKind kind) const {
-    const auto graph = usable(0, kind);
-    std::vector<double> width(vertices_.size(), 0.0);
-    const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, double>(
-        [this](const Wiring::edge_descriptor& e) { return nth(edges_, wiring_[e].index).bandwidth; });
-    boost::dijkstra_shortest_paths_no_color_map(
-        graph, source_,
-        boost::distance_map(boost::make_iterator_property_map(width.begin(), boost::get(boost::vertex_index, wiring_)))
-            .weight_map(weight)
-            .distance_compare(std::greater<>())
-            .distance_combine([](double a, double b) { return std::min(a, b); })
-            .distance_inf(0.0)
-            .distance_zero(std::numeric_limits<double>::infinity()));
-    return width;
+    return distances(
+        0, kind, [](const DirectedEdge& e) { return e.bandwidth; }, std::greater<>(), [](double a, double b) { return std::min(a, b); },
+        0.0, std::numeric_limits<double>::infinity());
   }
 
   std::vector<Length> shortest(double width, RouteKind kind) const {
+    return distances(
+        width, kind,
+        [](const DirectedEdge& e) {
+          return Length{1, e.latency, {e.link}};
+        },
+        std::less<>(), [](const Length& a, const Length& hop) { return a.lengthened(hop); }, Length::infinite(), Length{});
+  }
+
+  // Of the best paths from the source over links of this width and kind, by Dijkstra's algorithm.
+  template <class Distance, class OfEdge, class Compare, class Combine>
+  std::vector<Distance> distances(double width, RouteKind kind, OfEdge of, Compare compare, Combine combine, const Distance& infinite,
+                                  const Distance& zero) const {
     const auto graph = usable(width, kind);
-    std::vector<Length> length(vertices_.size());
-    const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, Length>([this](const Wiring::edge_descriptor& e) {
-      const auto& edge = nth(edges_, wiring_[e].index);
-      return Length{1, edge.latency, {edge.link}};
-    });
+    std::vector<Distance> distance(vertices_.size());
+    const auto weight = boost::make_function_property_map<Wiring::edge_descriptor, Distance>(
+        [&](const Wiring::edge_descriptor& e) { return of(nth(edges_, wiring_[e].index)); });
     boost::dijkstra_shortest_paths_no_color_map(
         graph, source_,
-        boost::distance_map(boost::make_iterator_property_map(length.begin(), boost::get(boost::vertex_index, wiring_)))
+        boost::distance_map(boost::make_iterator_property_map(distance.begin(), boost::get(boost::vertex_index, wiring_)))
             .weight_map(weight)
-            .distance_compare(std::less<>())
-            .distance_combine([](const Length& a, const Length& hop) { return a.lengthened(hop); })
-            .distance_inf(Length::infinite())
-            .distance_zero(Length{}));
-    return length;
+            .distance_compare(compare)
+            .distance_combine(combine)
+            .distance_inf(infinite)
+            .distance_zero(zero));
+    return distance;
   }
 
   std::span<const Vertex> vertices_;

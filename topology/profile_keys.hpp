@@ -1,12 +1,10 @@
 #pragma once
 // The keys by which a `cluster:` section says what its GPUs and its communication library reach: the name of a profile that ships, or a
-// file
-// (`node.gpus: {file: ours.yaml}`, `network_profile: {file: ours.yaml}`). What a profile holds is not known here.
+// file (`node.gpus: {file: ours.yaml}`, `network_profile: {file: ours.yaml}`). What a profile holds is not known here.
 
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/yaml/reader.hpp"
 #include "base/yaml/tree.hpp"

@@ -75,9 +75,8 @@ struct Cluster::Routing {
   [[nodiscard]] int nic_of_node(int node, int nic_of_domain) const;
 };
 
-// Returns: the cluster of a description (builder.cpp). `node_marks`: where to say that a node's wiring leaves GPUs apart, one (mark, path)
-// per node type.
+// Returns: the cluster of a description (builder.cpp).
 // Throws: base::InputError.
-[[nodiscard]] Cluster build_cluster(ClusterDescription description, const std::vector<std::pair<base::Mark, std::string>>& node_marks);
+[[nodiscard]] Cluster build_cluster(ClusterDescription description);
 
 }  // namespace topology

@@ -39,31 +39,6 @@ std::optional<FileId> id_of(const std::filesystem::path& file) {
   refuse(input, fmt::format("is read, and {} would overwrite it", option), fmt::format("choose another file for {}", option));
 }
 
-}  // namespace
-
-void note_input(const std::filesystem::path& file) {
-  const std::optional<FileId> id = id_of(file);
-  if (!id) return;
-  const auto output = used_files().outputs.find(*id);
-  if (output != used_files().outputs.end()) refuse_overwriting(file.string(), output->second);
-  used_files().inputs.emplace(*id, file.string());
-}
-
-void note_output(const std::filesystem::path& file, const std::string& option) {
-  const std::optional<FileId> id = id_of(file);
-  if (!id) return;
-  const auto input = used_files().inputs.find(*id);
-  if (input != used_files().inputs.end()) refuse_overwriting(input->second, option);
-  used_files().outputs.emplace(*id, option);
-}
-
-std::vector<std::string> noted_inputs() {
-  std::vector<std::string> names;
-  for (const auto& [id, name] : used_files().inputs) names.push_back(name);
-  std::ranges::sort(names);
-  return names;
-}
-
 std::uint64_t fingerprint(const std::filesystem::path& file) {
   note_input(file);
   std::ifstream in(file, std::ios::binary);
@@ -84,8 +59,28 @@ std::uint64_t fingerprint(const std::filesystem::path& file) {
   return hash(size).value();
 }
 
+}  // namespace
+
+void note_input(const std::filesystem::path& file) {
+  const std::optional<FileId> id = id_of(file);
+  if (!id) return;
+  const auto output = used_files().outputs.find(*id);
+  if (output != used_files().outputs.end()) refuse_overwriting(file.string(), output->second);
+  used_files().inputs.emplace(*id, file.string());
+}
+
+void note_output(const std::filesystem::path& file, const std::string& option) {
+  const std::optional<FileId> id = id_of(file);
+  if (!id) return;
+  const auto input = used_files().inputs.find(*id);
+  if (input != used_files().inputs.end()) refuse_overwriting(input->second, option);
+  used_files().outputs.emplace(*id, option);
+}
+
 std::string fingerprint_of_inputs(const std::vector<std::string>& without) {
-  std::vector<std::string> inputs = noted_inputs();
+  std::vector<std::string> inputs;
+  for (const auto& [id, name] : used_files().inputs) inputs.push_back(name);
+  std::ranges::sort(inputs);
   std::string text = fmt::format("foreshard {:016x}", fingerprint("/proc/self/exe"));
   for (const std::string& input : inputs)
     if (std::ranges::find(without, input) == without.end()) text += fmt::format(", {} {:016x}", input, fingerprint(input));

@@ -5,12 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
 #include <system_error>
-#include <utility>
 
 namespace base {
 namespace {
@@ -35,17 +36,9 @@ int status_at_end(pid_t process) noexcept {
 }  // namespace
 
 bool ProcessEnd::is_crash() const {
-  switch (signal) {
-    case 0: return status != 0;  // a library has called exit()
-    case SIGSEGV:
-    case SIGABRT:
-    case SIGBUS:
-    case SIGFPE:
-    case SIGILL:
-    case SIGTRAP:
-    case SIGSYS: return true;
-    default: return false;
-  }
+  constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  if (signal == 0) return status != 0;  // a library has called exit()
+  return std::ranges::find(kFaults, signal) != kFaults.end();
 }
 
 std::string ProcessEnd::text() const { return signal != 0 ? ::strsignal(signal) : fmt::format("exit {}", status); }

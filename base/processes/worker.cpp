@@ -26,12 +26,9 @@ constexpr char kRefused = 'r';  // its input is wrong
 constexpr char kFailed = 'f';
 constexpr char kNoMemory = 'm';
 
-// Messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused.
-std::string text_of(const Json& answer) { return answer.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string message_of(const Worker::Work& work, std::size_t task) {
-  try {
-    return kDone + text_of(work(task));
+  try {  // messages quote what users wrote, which need not be UTF-8: such bytes are replaced, not refused
+    return kDone + work(task).dump(-1, ' ', false, Json::error_handler_t::replace);
   } catch (const InputError& e) { return kRefused + std::string(e.what()); } catch (const std::bad_alloc&) {
     return {kNoMemory};
   } catch (const std::exception& e) { return kFailed + std::string(e.what()); }

@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <deque>
-#include <optional>
 #include <system_error>
 #include <utility>
 

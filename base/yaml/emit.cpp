@@ -38,26 +38,10 @@ int levels(const Yaml& y) {
   return is_leaf(y) ? 0 : deepest + 1;
 }
 
-std::string flow(const Yaml& y) {
-  switch (y.kind) {
-    case Yaml::Kind::null: return "null";
-    case Yaml::Kind::scalar: return scalar_text(y.scalar, y.quoted);
-    case Yaml::Kind::sequence: {
-      std::string text;
-      for (const Yaml& item : y.items) text += (text.empty() ? "" : ", ") + flow(item);
-      return "[" + text + "]";
-    }
-    case Yaml::Kind::map: break;
-  }
-  std::string text;
-  for (const Yaml::Entry& entry : y.entries) text += (text.empty() ? "" : ", ") + scalar_text(entry.key, false) + ": " + flow(entry.value);
-  return "{" + text + "}";
-}
-
 // One line if it may and fits after `used` columns, else nothing.
 std::optional<std::string> as_line(const Yaml& y, std::size_t used) {
   if (levels(y) > kFlowLevels) return std::nullopt;
-  std::string text = flow(y);
+  std::string text = flow_text(y);
   return is_leaf(y) || used + text.size() <= kLineWidth ? std::optional(std::move(text)) : std::nullopt;
 }
 
@@ -93,13 +77,20 @@ void emit_block(const Yaml& y, std::size_t indent, std::string& out) {
 }  // namespace
 
 std::string emit_yaml(const Yaml& y) {
-  if (is_leaf(y)) return flow(y) + "\n";
+  if (is_leaf(y)) return flow_text(y) + "\n";
   std::string out;
   emit_block(y, 0, out);
   return out;
 }
 
-std::string flow_text(const Yaml& y) { return flow(y); }
+std::string flow_text(const Yaml& y) {
+  if (y.is_null()) return "null";
+  if (y.is_scalar()) return scalar_text(y.scalar, y.quoted);
+  std::string text;
+  for (const Yaml& item : y.items) text += (text.empty() ? "" : ", ") + flow_text(item);
+  for (const Yaml::Entry& e : y.entries) text += (text.empty() ? "" : ", ") + scalar_text(e.key, false) + ": " + flow_text(e.value);
+  return y.is_map() ? "{" + text + "}" : "[" + text + "]";
+}
 
 bool can_be_plain(std::string_view text) {
   static constexpr std::string_view kNeverFirst = ",[]{}#&*!|>'\"%@`?:~ \t";

@@ -147,11 +147,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Yaml y;
-    y.mark = mark_of(mark);
-    add(std::move(y), anchor);
-  }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add({.mark = mark_of(mark)}, anchor); }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
@@ -172,12 +168,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (const auto control = std::ranges::find_if(value, is_control); control != value.end())
       sink_.add(mark_of(mark), path(), fmt::format("the text holds the control character 0x{:02x}", static_cast<unsigned char>(*control)),
                 "texts are shown on terminals, which such characters steer: leave it out");
-    Yaml y;
-    y.kind = Yaml::Kind::scalar;
-    y.mark = mark_of(mark);
-    y.scalar = value;
-    y.quoted = tag == "!";
-    add(std::move(y), anchor);
+    add({.kind = Yaml::Kind::scalar, .mark = mark_of(mark), .scalar = value, .quoted = tag == "!"}, anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {

@@ -32,13 +32,8 @@ constexpr FieldWord kFieldWords[] = {
 constexpr Renamed kRemoved[] = {{"solver", "it is gone since 0.2.0: chains are solved exactly, as by `exact`"}};
 
 std::string found(const Yaml& y) {
-  switch (y.kind) {
-    case Yaml::Kind::null: return "nothing";
-    case Yaml::Kind::scalar: return (y.quoted ? "the text \"" : "\"") + y.scalar + "\"";
-    case Yaml::Kind::sequence: return "a list";
-    case Yaml::Kind::map: return "a map";
-  }
-  return {};
+  if (y.is_scalar()) return (y.quoted ? "the text \"" : "\"") + y.scalar + "\"";
+  return y.is_null() ? "nothing" : y.is_map() ? "a map" : "a list";
 }
 
 template <class T>
@@ -46,7 +41,7 @@ std::optional<T> whole(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value) : std::nullopt;
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 std::optional<double> plain_number(const Yaml& y) {
@@ -81,42 +76,39 @@ std::string unquote_hint(const Yaml& y) {
 
 // A quantity is 0 or lies between these: times down to a femtosecond and up to 300 years, a thousandth of a byte to a billion TB, and so
 // on. What lies outside is a slip of the pen, and sums and quotients of what lies inside stay finite.
-struct SaneRange {
+template <class Q>
+struct QuantityForm {
+  const char* what;
+  Dimension dimension;
+  std::optional<Q> (*parse)(std::string_view);
   double least, most;
   const char *least_text, *most_text;
 };
-constexpr SaneRange sane_range(Dimension d) {
-  switch (d) {
-    case Dimension::time: return {1e-15, 1e10, "1e-15 s", "1e10 s"};
-    case Dimension::bytes: return {1e-3, 1e21, "0.001 B", "1e9 TB"};
-    case Dimension::bandwidth: return {1, 1e18, "1 B/s", "1e6 TB/s"};
-    case Dimension::flops_rate: return {1, 1e24, "1 FLOP/s", "1e6 EFLOP/s"};
-    case Dimension::power: return {1e-9, 1e15, "1e-9 W", "1e9 MW"};
-    case Dimension::money: return {1e-6, 1e15, "1e-6 USD", "1e9 MUSD"};
-  }
-  return {};
-}
+constexpr QuantityForm<Seconds> kTimeForm{"a time", Dimension::time, parse_seconds, 1e-15, 1e10, "1e-15 s", "1e10 s"};
+constexpr QuantityForm<Bytes> kBytesForm{"a size in bytes", Dimension::bytes, parse_bytes, 1e-3, 1e21, "0.001 B", "1e9 TB"};
+constexpr QuantityForm<BytesPerSecond> kBandwidthForm{"a bandwidth", Dimension::bandwidth, parse_bandwidth, 1, 1e18, "1 B/s", "1e6 TB/s"};
+constexpr QuantityForm<FlopsPerSecond> kFlopsForm{
+    "a rate of floating-point operations", Dimension::flops_rate, parse_flops_rate, 1, 1e24, "1 FLOP/s", "1e6 EFLOP/s"};
+constexpr QuantityForm<Watts> kPowerForm{"a power", Dimension::power, parse_watts, 1e-9, 1e15, "1e-9 W", "1e9 MW"};
+constexpr QuantityForm<Dollars> kMoneyForm{"an amount of money", Dimension::money, parse_dollars, 1e-6, 1e15, "1e-6 USD", "1e9 MUSD"};
 
-template <class Q>
-std::optional<Q> as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink, const char* what, Dimension dimension,
-                             std::optional<Q> (*parse)(std::string_view)) {
-  const std::string hint(example_of(dimension));  // the cure is the same for every fault: a number with its unit
-  if (!y.is_scalar()) return expected(what, y, path, sink, hint);
-  const auto value = parse(y.scalar);
+template <const auto& form>
+auto as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink) -> decltype(form.parse("")) {
+  const std::string hint(example_of(form.dimension));  // the cure is the same for every fault: a number with its unit
+  if (!y.is_scalar()) return expected(form.what, y, path, sink, hint);
+  const auto value = form.parse(y.scalar);
   if (value && value->value() < 0) {
     sink.add(y.mark, path, fmt::format("\"{}\" is negative", y.scalar));
     return std::nullopt;
   }
   if (value) {
-    const SaneRange range = sane_range(dimension);
-    const bool low = value->value() < range.least;
-    if (value->value() == 0 || (!low && value->value() <= range.most)) return value;
-    sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? range.least_text : range.most_text),
-             hint);
+    const bool low = value->value() < form.least;
+    if (value->value() == 0 || (!low && value->value() <= form.most)) return value;
+    sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? form.least_text : form.most_text), hint);
     return std::nullopt;
   }
   if (whole<double>(y.scalar)) sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);
-  else sink.add(y.mark, path, fmt::format("\"{}\" is not {}", y.scalar, what), hint);
+  else sink.add(y.mark, path, fmt::format("\"{}\" is not {}", y.scalar, form.what), hint);
   return std::nullopt;
 }
 
@@ -158,25 +150,6 @@ std::optional<bool> as_boolean(const Yaml& y, const std::string& path, Diagnosti
 std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagnostics& sink) {
   if (y.is_scalar()) return y.scalar;
   return expected("text", y, path, sink);
-}
-
-std::optional<Seconds> as_seconds(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "a time", Dimension::time, parse_seconds);
-}
-std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "a size in bytes", Dimension::bytes, parse_bytes);
-}
-std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "a bandwidth", Dimension::bandwidth, parse_bandwidth);
-}
-std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "a rate of floating-point operations", Dimension::flops_rate, parse_flops_rate);
-}
-std::optional<Watts> as_power(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "a power", Dimension::power, parse_watts);
-}
-std::optional<Dollars> as_dollars(const Yaml& y, const std::string& path, Diagnostics& sink) {
-  return as_quantity(y, path, sink, "an amount of money", Dimension::money, parse_dollars);
 }
 
 MapReader::MapReader(const Yaml& node, std::string path, Diagnostics& sink) : node_(&node), path_(std::move(path)), sink_(&sink) {
@@ -228,12 +201,12 @@ std::optional<std::int64_t> MapReader::amount(std::string_view key, std::int64_t
 
 std::optional<std::string> MapReader::text(std::string_view key) { return read(key, as_text); }
 std::optional<bool> MapReader::boolean(std::string_view key) { return read(key, as_boolean); }
-std::optional<Seconds> MapReader::seconds(std::string_view key) { return read(key, as_seconds); }
-std::optional<Bytes> MapReader::bytes(std::string_view key) { return read(key, as_bytes); }
-std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) { return read(key, as_bandwidth); }
-std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) { return read(key, as_flops_rate); }
-std::optional<Watts> MapReader::power(std::string_view key) { return read(key, as_power); }
-std::optional<Dollars> MapReader::dollars(std::string_view key) { return read(key, as_dollars); }
+std::optional<Seconds> MapReader::seconds(std::string_view key) { return read(key, as_quantity<kTimeForm>); }
+std::optional<Bytes> MapReader::bytes(std::string_view key) { return read(key, as_quantity<kBytesForm>); }
+std::optional<BytesPerSecond> MapReader::bandwidth(std::string_view key) { return read(key, as_quantity<kBandwidthForm>); }
+std::optional<FlopsPerSecond> MapReader::flops_rate(std::string_view key) { return read(key, as_quantity<kFlopsForm>); }
+std::optional<Watts> MapReader::power(std::string_view key) { return read(key, as_quantity<kPowerForm>); }
+std::optional<Dollars> MapReader::dollars(std::string_view key) { return read(key, as_quantity<kMoneyForm>); }
 
 std::optional<std::size_t> MapReader::choice(std::string_view key, std::span<const std::string> names) {
   const Yaml* y = optional(key);

@@ -69,11 +69,5 @@ class MapReader {
 [[nodiscard]] std::optional<double> as_number(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<bool> as_boolean(const Yaml& y, const std::string& path, Diagnostics& sink);
 [[nodiscard]] std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<Seconds> as_seconds(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<Bytes> as_bytes(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<BytesPerSecond> as_bandwidth(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<FlopsPerSecond> as_flops_rate(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<Watts> as_power(const Yaml& y, const std::string& path, Diagnostics& sink);
-[[nodiscard]] std::optional<Dollars> as_dollars(const Yaml& y, const std::string& path, Diagnostics& sink);
 
 }  // namespace base

@@ -27,26 +27,12 @@ void Yaml::erase(std::string_view key) {
 }
 
 Yaml Yaml::make_scalar(std::string text, Mark mark) {
-  Yaml y;
-  y.kind = Kind::scalar;
-  y.mark = std::move(mark);
-  y.quoted = !can_be_plain(text);
-  y.scalar = std::move(text);
-  return y;
+  const bool quoted = !can_be_plain(text);
+  return {.kind = Kind::scalar, .mark = std::move(mark), .scalar = std::move(text), .quoted = quoted};
 }
 
-Yaml Yaml::make_map(Mark mark) {
-  Yaml y;
-  y.kind = Kind::map;
-  y.mark = std::move(mark);
-  return y;
-}
+Yaml Yaml::make_map(Mark mark) { return {.kind = Kind::map, .mark = std::move(mark)}; }
 
-Yaml Yaml::make_sequence(Mark mark) {
-  Yaml y;
-  y.kind = Kind::sequence;
-  y.mark = std::move(mark);
-  return y;
-}
+Yaml Yaml::make_sequence(Mark mark) { return {.kind = Kind::sequence, .mark = std::move(mark)}; }
 
 }  // namespace base

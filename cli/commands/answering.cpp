@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "base/files/used_files.hpp"
 #include "base/processes/child_process.hpp"
-#include "base/progress.hpp"
 #include "cli/commands/command.hpp"
 #include "cli/ranks/ranks.hpp"
 #include "cli/terminal/output.hpp"
@@ -24,29 +21,17 @@
 #include "reports/html/page.hpp"
 #include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
-#include "scenarios/question/scenario.hpp"
 
 namespace cli {
 namespace {
 
-class PlanFiles {
- public:
-  // Throws: base::InputError when a plan's file is one that has been read, or cannot be written.
-  PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked);
-  // Writes the plans of the base, and those of variants that are other ones.
-  void save(std::span<const scenarios::ScenarioResult> results) const;
+using PlanFiles = std::map<std::tuple<std::size_t, std::string, std::string>, std::filesystem::path>;  // by scenario, plan, variant
 
- private:
-  using Key = std::tuple<std::size_t, std::string, std::string>;  // scenario, plan, variant
-
-  std::filesystem::path folder_;
-  std::map<Key, std::filesystem::path> files_;
-};
-
-PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Scenario> asked) : folder_(std::move(folder)) {
-  constexpr const char* kOption = "--save-plans";
+// Throws: base::InputError when a plan's file is one that has been read, or cannot be written.
+PlanFiles plan_files(const std::filesystem::path& folder, std::span<const scenarios::Scenario> asked) {
+  PlanFiles files;
   std::error_code error;
-  const bool is_there = std::filesystem::is_directory(folder_, error);
+  const bool is_there = std::filesystem::is_directory(folder, error);
   std::set<std::string> taken;  // plans whose names differ may have one file name
   for (std::size_t s = 0; s < asked.size(); ++s)
     for (const scenarios::WhatIf& v : asked[s].variants)
@@ -56,20 +41,22 @@ PlanFiles::PlanFiles(std::filesystem::path folder, std::span<const scenarios::Sc
         if (asked.size() > 1) name = file_name(asked[s].name) + "--" + name;
         const std::string wanted = name;
         for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}-{}", wanted, copy);
-        const std::filesystem::path file = folder_ / (name + ".plan.yaml");
-        if (is_there) check_outputs({{kOption, file.string()}});
-        files_.emplace(Key{s, p.name, v.name}, file);
+        const std::filesystem::path file = folder / (name + ".plan.yaml");
+        if (is_there) check_outputs({{"--save-plans", file.string()}});
+        files.emplace(std::tuple(s, p.name, v.name), file);
       }
+  return files;
 }
 
-void PlanFiles::save(std::span<const scenarios::ScenarioResult> results) const {
-  make_folder(folder_);
+// Writes the plans of the base, and those of variants that are other ones.
+void save_plans(const std::filesystem::path& folder, const PlanFiles& files, std::span<const scenarios::ScenarioResult> results) {
+  make_folder(folder);
   for (std::size_t s = 0; s < results.size(); ++s)
     for (const scenarios::Run& r : results[s].runs) {
       if (!r.made || !r.replanned) continue;
       const auto same = [&](const scenarios::Run& b) { return b.is_of_base() && b.plan == r.plan && scenarios::have_same_plan(b, r); };
       if (!r.is_of_base() && std::ranges::any_of(results[s].runs, same)) continue;
-      write_text(files_.at({s, r.plan, r.variant}), r.made.text());
+      write_text(files.at({s, r.plan, r.variant}), r.made.text());
     }
 }
 
@@ -139,8 +126,8 @@ int answer(const RunFlags& f, const LoadScenarios& load, const Launched& launch)
   check_output_folder(f.save_plans, "--save-plans");  // before anything is read
   const std::vector<scenarios::Scenario> loaded = load();
   refuse_without_plans(f, loaded);
-  std::optional<PlanFiles> plan_files;
-  if (!f.save_plans.empty() && is_first) plan_files.emplace(f.save_plans, loaded);
+  PlanFiles files;
+  if (!f.save_plans.empty() && is_first) files = plan_files(f.save_plans, loaded);
   Results results;
   {  // the progress line is wiped at the end, before anything else is printed
     base::ProgressLine line(is_first ? f.verbosity : base::Verbosity::quiet);
@@ -164,7 +151,7 @@ int answer(const RunFlags& f, const LoadScenarios& load, const Launched& launch)
   if (!f.csv.empty()) write_text(f.csv, reports::csv(results));
   if (!f.trace.empty()) write_text(f.trace, reports::chrome_trace(results[0]));
   if (!f.report.empty()) write_text(f.report, report(loaded, results));
-  if (plan_files) plan_files->save(results);
+  if (!f.save_plans.empty()) save_plans(f.save_plans, files, results);
   // Launchers give ranks a terminal of their own, whatever it leads to.
   const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
                                  f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};

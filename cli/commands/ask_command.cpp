@@ -1,6 +1,5 @@
 // The commonest questions without a file: `ask` makes the scenario of its arguments, and answers it as `run` does.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -63,10 +62,9 @@ Yaml cluster_section(const AskFlags& f) {
 // "tensor 4, pipeline 2" is {megatron: {tensor: 4, pipeline: 2}}; a planner's name, with options or without, is itself.
 Yaml plan_entry(const std::string& text) {
   const std::string kind = text.substr(0, text.find_first_of(" :,"));
-  if (search::find_planner(kind) != nullptr || text.find(':') != std::string::npos) {
-    const bool is_map = text.find(':') != std::string::npos;
+  const bool is_map = text.find(':') != std::string::npos;
+  if (is_map || search::find_planner(kind) != nullptr)
     return base::parse_yaml(is_map && !text.starts_with('{') ? "{" + text + "}" : text, "--plan");
-  }
   Yaml options = Yaml::make_map();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
@@ -132,8 +130,7 @@ Yaml scenario_of(const AskFlags& f) {
   document.set("name", scalar(fmt::format("{} on {}", f.model, f.on)));
   document.set("model", model_section(f));
   document.set("cluster", cluster);
-  constexpr std::int64_t kSamplesPerGpu =
-      4;  // where no batch is given: small models fill a GPU with it, and large ones accumulate gradients
+  constexpr std::int64_t kSamplesPerGpu = 4;  // small models fill a GPU with it, and large ones accumulate gradients
   training.set("global_batch", scalar(fmt::format("{}", f.batch > 0 ? f.batch : kSamplesPerGpu * gpus)));
   if (!f.precision.empty()) training.set("precision", scalar(f.precision));
   if (!f.framework.empty()) training.set("framework", scalar(f.framework));
@@ -169,19 +166,17 @@ void add_ask(CLI::App& app, Action& action) {
   c->add_flag("--show", f->show, "Print the scenario in place of its answer");
   add_answer_options(*c, f->run);
   c->footer("Example: foreshard ask llama3-70b --on dgx-h100 --nodes 32 --batch 512 --what-if \"4x infiniband\"");
-  c->callback([f, &action] {
-    action = [f]() -> int {
-      const Yaml scenario = scenario_of(*f);
-      if (f->show) {
-        print(base::emit_yaml(scenario));
-        return kAnswered;
-      }
-      return answer_all(f->run, [&] {
-        std::vector<scenarios::Scenario> one;
-        one.push_back(scenarios::load_scenario(base::parse_yaml(base::emit_yaml(scenario), "<question>"), {}));
-        return one;
-      });
-    };
+  set_action(*c, action, [f]() -> int {
+    const std::string scenario = base::emit_yaml(scenario_of(*f));
+    if (f->show) {
+      print(scenario);
+      return kAnswered;
+    }
+    return answer_all(f->run, [&] {
+      std::vector<scenarios::Scenario> one;
+      one.push_back(scenarios::load_scenario(base::parse_yaml(scenario, "<question>"), {}));
+      return one;
+    });
   });
 }
 

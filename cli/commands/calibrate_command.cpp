@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/diagnostics.hpp"
 #include "base/files/used_files.hpp"
-#include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
@@ -27,33 +24,54 @@
 namespace cli {
 namespace {
 
-struct FrameworkCalibration {
-  std::string framework;                      // a name, or a file to start from
-  std::vector<std::string> files, constants;  // constants: empty: all that a profile has
-  std::string json, output;                   // files to write, may be empty; "-": standard output
-  int evaluations = 100, jobs = 1;
+constexpr int kDefaultEvaluations = 100;
+
+struct CalibrateFlags {
+  std::string device, network, framework;  // one of them: a name, or a file to start from
+  std::vector<std::string> files, check_files, rows_of, kinds;
+  std::vector<std::string> constants;  // of a framework; empty: all that a profile has
+  std::string output, json;            // the fitted profile, and the errors: files, "" nowhere, "-" standard output
+  int evaluations = kDefaultEvaluations, jobs = 1;
+  bool fresh = false, keep_table = false, compare = false;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 
-const int kDefaultEvaluations = FrameworkCalibration{}.evaluations;
+bool is_there(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error);
+}
+
+// A fit starts from the file that is given, else from what is at the output, so that one command goes on where another ended, else from
+// what ships.
+bool goes_on(const CalibrateFlags& f) { return !f.output.empty() && f.output != "-" && is_there(f.output); }
+
+// Unless it is to be quiet or standard output is for one of the files.
+bool prints(const CalibrateFlags& f) { return f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-"; }
+
+// Files without their folders: the same on every machine.
+std::string command_line(const char* option, const std::string& profile, const std::string& options,
+                         const std::vector<std::string>& files) {
+  const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
+  std::string text = fmt::format("foreshard calibrate {} {}{}", option, name(profile), options);
+  for (const std::string& file : files) text += " " + name(file);
+  return text;
+}
 
 struct Start {
-  std::string file, text;  // file: empty: it ships
+  std::string file, text;  // file: of a framework empty where it ships
 };
 
-// The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
-Start start_of(const FrameworkCalibration& f) {
-  std::error_code error;
+Start start_of(const CalibrateFlags& f) {
   if (const auto named = pcg::named<pcg::Framework>(f.framework)) {
-    if (!f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error)) return {f.output, read_to_renew(f.output)};
+    if (goes_on(f)) return {f.output, read_to_renew(f.output)};
     return {"", std::string(profiles::framework_text(*named))};
   }
-  if (std::filesystem::exists(f.framework, error)) return {f.framework, read_start(f.framework, f.output)};
+  if (is_there(f.framework)) return {f.framework, read_start(f.framework, f.output)};
   base::refuse("--framework", fmt::format("\"{}\" is neither a framework nor a file", f.framework),
                base::suggest(f.framework, pcg::names<pcg::Framework>()));
 }
 
-std::vector<measured::Point> points_of(const FrameworkCalibration& f, const std::string& framework) {
+std::vector<measured::Point> points_of(const CalibrateFlags& f, const std::string& framework) {
   std::vector<measured::Point> points;
   for (const std::string& file : f.files)
     for (measured::Point& p : measured::read_points(read_text(file), file))
@@ -61,20 +79,15 @@ std::vector<measured::Point> points_of(const FrameworkCalibration& f, const std:
   return points;
 }
 
-// Files without their folders: the same on every machine.
-std::string command_line(const FrameworkCalibration& f) {
-  const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
-  std::string text = fmt::format("foreshard calibrate --framework {}", name(f.framework));
-  for (const std::string& constant : f.constants) text += fmt::format(" --constant {}", constant);
-  if (f.evaluations != kDefaultEvaluations) text += fmt::format(" --evaluations {}", f.evaluations);
-  for (const std::string& file : f.files) text += " " + name(file);
-  return text;
+std::string framework_command(const CalibrateFlags& f) {
+  std::string options;
+  for (const std::string& constant : f.constants) options += fmt::format(" --constant {}", constant);
+  if (f.evaluations != kDefaultEvaluations) options += fmt::format(" --evaluations {}", f.evaluations);
+  return command_line("--framework", f.framework, options, f.files);
 }
 
-// Prints what the constants become and the errors before, after and cross-validated; writes the profile to `output`. Where a name is given
-// and `output` is there already, that is what the fit starts from, as with devices. Returns the exit code.
 // Throws: base::InputError: an unknown framework or constant, too few points of it.
-int calibrate_framework(const FrameworkCalibration& f) {
+int calibrate_framework(const CalibrateFlags& f) {
   const Start start = start_of(f);
   const profiles::FrameworkProfile profile =
       profiles::load_framework_profile(base::parse_yaml(start.text, start.file.empty() ? f.framework : start.file));
@@ -86,71 +99,11 @@ int calibrate_framework(const FrameworkCalibration& f) {
     line.show(fmt::format("evaluation {}: mean error {:.1f} %", evaluation, 100 * error));
   };
   const confidence::FrameworkFit fit = confidence::fit_framework(profile, points_of(f, name), config);
-  if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") print(reports::framework_fit_text(name, fit));
+  if (prints(f)) print(reports::framework_fit_text(name, fit));
   if (!f.json.empty()) write_text(f.json, reports::framework_fit_json(name, fit));
-  if (!f.output.empty()) write_text(f.output, confidence::with_fitted(start.text, fit, command_line(f)));
+  if (!f.output.empty()) write_text(f.output, confidence::with_fitted(start.text, fit, framework_command(f)));
   return std::ranges::any_of(fit.constants, &confidence::FittedConstant::identifiable) ? kAnswered : kNo;
 }
-
-struct NetworkFlags {
-  std::string network;        // a profile's name or file
-  std::string output, json;   // the fitted profile, the residuals of all rows; "" nowhere, "-" standard output
-  bool compare_only = false;  // fits nothing
-  base::Verbosity verbosity = base::Verbosity::usual;
-};
-
-// Where a fit starts.
-struct NetworkStart {
-  std::string text;
-  profiles::NetworkProfile profile;
-};
-
-NetworkStart network_start_from(std::string text, const std::string& file) {
-  profiles::NetworkProfile profile = profiles::load_network_profile(base::parse_yaml(text, file));
-  return {std::move(text), std::move(profile)};
-}
-
-// The file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
-NetworkStart network_start_of(const NetworkFlags& f) {
-  std::error_code error;
-  if (std::filesystem::exists(f.network, error)) return network_start_from(read_start(f.network, f.output), f.network);
-  NetworkStart shipped = network_start_from(std::string(profiles::network_text(f.network)), f.network);
-  const bool goes_on = !f.compare_only && !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
-  if (!goes_on) return shipped;
-  NetworkStart there = network_start_from(read_to_renew(f.output), f.output);
-  if (there.profile.name != f.network)
-    base::refuse("--output", fmt::format("{} holds the network profile {}", f.output, there.profile.name),
-                 fmt::format("name another file, or start from it: --network {}", f.output));
-  return there;
-}
-
-void answer(const NetworkFlags& f, const std::vector<fit::NetworkResidual>& residuals) {
-  if (f.verbosity == base::Verbosity::usual && f.output != "-" && f.json != "-") print(reports::residuals_text(residuals));
-  if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
-}
-
-// Prints a table of residuals, unless it is to be quiet or standard output is for one of the others. Throws: base::InputError.
-int calibrate_network(const NetworkFlags& f, const measured::Measurements& rows) {
-  const NetworkStart start = network_start_of(f);
-  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
-  if (f.compare_only) {
-    answer(f, fit::compare_network(start.profile, rows.collectives));
-    return kAnswered;
-  }
-  const fit::NetworkFit fit = fit::fit_network(start.profile, rows.collectives);
-  for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
-  answer(f, fit.residuals);
-  if (!f.output.empty()) write_text(f.output, fit::with_fitted(start.text, fit.profile));
-  return kAnswered;
-}
-
-struct CalibrateFlags {
-  std::vector<std::string> files, check_files, rows_of, kinds;
-  std::string device, network, output, json;
-  FrameworkCalibration framework;
-  bool fresh = false, keep_table = false, compare = false;
-  base::Verbosity verbosity = base::Verbosity::usual;
-};
 
 measured::Measurements read_all(const std::vector<std::string>& files) {
   measured::Measurements all;
@@ -161,6 +114,42 @@ measured::Measurements read_all(const std::vector<std::string>& files) {
     all.notes.insert(all.notes.end(), m.notes.begin(), m.notes.end());
   }
   return all;
+}
+
+profiles::NetworkProfile network_profile(const Start& start) {
+  return profiles::load_network_profile(base::parse_yaml(start.text, start.file));
+}
+
+Start network_start_of(const CalibrateFlags& f) {
+  if (is_there(f.network)) return {f.network, read_start(f.network, f.output)};
+  const Start shipped{f.network, std::string(profiles::network_text(f.network))};
+  if (f.compare || !goes_on(f)) return shipped;
+  const Start there{f.output, read_to_renew(f.output)};
+  if (const std::string name = network_profile(there).name; name != f.network)
+    base::refuse("--output", fmt::format("{} holds the network profile {}", f.output, name),
+                 fmt::format("name another file, or start from it: --network {}", f.output));
+  return there;
+}
+
+void answer(const CalibrateFlags& f, const std::vector<fit::NetworkResidual>& residuals) {
+  if (prints(f)) print(reports::residuals_text(residuals));
+  if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
+}
+
+int calibrate_network(const CalibrateFlags& f) {
+  const measured::Measurements rows = read_all(f.files);
+  const Start start = network_start_of(f);
+  const profiles::NetworkProfile profile = network_profile(start);
+  for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
+  if (f.compare) {
+    answer(f, fit::compare_network(profile, rows.collectives));
+    return kAnswered;
+  }
+  const fit::NetworkFit fit = fit::fit_network(profile, rows.collectives);
+  for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
+  answer(f, fit.residuals);
+  if (!f.output.empty()) write_text(f.output, fit::with_fitted(start.text, fit.profile));
+  return kAnswered;
 }
 
 std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
@@ -174,23 +163,16 @@ std::vector<pcg::KernelKind> kinds_of(const std::vector<std::string>& names) {
   return kinds;
 }
 
-std::string without_folders(const std::string& file) { return file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1); }
-
-// Written in the profile next to the numbers. Folders are left out: they differ from machine to machine.
-std::string command_line(const CalibrateFlags& f) {
-  std::string text = fmt::format("foreshard calibrate --device {}", without_folders(f.device));
-  for (const std::string& name : f.rows_of) text += fmt::format(" --rows-of {}", name);
-  for (const std::string& name : f.kinds) text += fmt::format(" --kind {}", name);
-  for (const std::string& file : f.files) text += " " + without_folders(file);
-  return text;
+std::string device_command(const CalibrateFlags& f) {
+  std::string options;
+  for (const std::string& name : f.rows_of) options += fmt::format(" --rows-of {}", name);
+  for (const std::string& name : f.kinds) options += fmt::format(" --kind {}", name);
+  return command_line("--device", f.device, options, f.files);
 }
 
-// The profile to fit: the file that is given, else what is at the output, so that one command goes on where another ended, else what ships.
 std::string profile_text(const CalibrateFlags& f) {
-  std::error_code error;
-  if (std::filesystem::exists(f.device, error)) return read_start(f.device, f.output);
-  const bool there = !f.output.empty() && f.output != "-" && std::filesystem::exists(f.output, error);
-  return there ? read_to_renew(f.output) : std::string(profiles::device_text(f.device));
+  if (is_there(f.device)) return read_start(f.device, f.output);
+  return goes_on(f) ? read_to_renew(f.output) : std::string(profiles::device_text(f.device));
 }
 
 int calibrate_device(const CalibrateFlags& f) {
@@ -200,12 +182,12 @@ int calibrate_device(const CalibrateFlags& f) {
   const measured::Measurements rows = read_all(f.files), check = read_all(f.check_files);
   for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   const fit::CalibrationConfig config{
-      .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = command_line(f), .keep_table = f.keep_table};
+      .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = device_command(f), .keep_table = f.keep_table};
   const auto result = fit::calibrate_kernels(device, rows.kernels, config);
   profiles::DeviceProfile calibrated = device;
   calibrated.fitted = result.fitted;
   const auto checks = fit::compare_kernels(calibrated, check.kernels, config);
-  if (f.verbosity == base::Verbosity::usual && f.json != "-" && f.output != "-") {
+  if (prints(f)) {
     print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
     if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
   }
@@ -219,6 +201,13 @@ int calibrate_device(const CalibrateFlags& f) {
   return any ? kAnswered : kNo;
 }
 
+int calibrate(const CalibrateFlags& f) {
+  check_outputs({{"--json", f.json}, {"--output", f.output}});
+  for (const auto* files : {&f.files, &f.check_files})  // before the output is taken for the profile where the fit starts
+    for (const std::string& file : *files) base::note_input(file);
+  return !f.framework.empty() ? calibrate_framework(f) : !f.network.empty() ? calibrate_network(f) : calibrate_device(f);
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& action) {
@@ -229,16 +218,14 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit: a name, or a file to start from");
   CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
   network->excludes(device);
-  CLI::Option* framework = c->add_option("--framework", f->framework.framework,
+  CLI::Option* framework = c->add_option("--framework", f->framework,
                                          "The framework whose constants to fit to points tables instead: a name, or a file to start from");
   framework->excludes(device)->excludes(network);
-  c->add_option("--constant", f->framework.constants, "Fit only these constants, e.g. host.forward_kernel, sustained.a100")
+  c->add_option("--constant", f->constants, "Fit only these constants, e.g. host.forward_kernel, sustained.a100")
       ->allow_extra_args(false)
       ->needs(framework);
-  c->add_option("--evaluations", f->framework.evaluations, "Most simulations of all points")
-      ->check(CLI::Range(1, 100000))
-      ->needs(framework);
-  c->add_option("--jobs", f->framework.jobs, "Worker processes")->check(CLI::Range(1, 1024))->needs(framework);
+  c->add_option("--evaluations", f->evaluations, "Most simulations of all points")->check(CLI::Range(1, 100000))->needs(framework);
+  c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024))->needs(framework);
   c->add_flag("--compare", f->compare, "Only hold the network profile against the rows")->needs(network);
   c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
   c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
@@ -250,24 +237,8 @@ void add_calibrate(CLI::App& app, Action& action) {
   c->add_option("--json", f->json, "Write the errors as JSON");
   add_quiet(*c, f->verbosity, "Neither table nor progress");
   c->callback([f, &action] {
-    if (f->device.empty() && f->network.empty() && f->framework.framework.empty())
-      throw CLI::RequiredError("--device, --network or --framework");
-    action = [f] {
-      check_outputs({{"--json", f->json}, {"--output", f->output}});
-      for (const auto* files : {&f->files, &f->check_files})  // before the output is taken for the profile where the fit starts
-        for (const std::string& file : *files) base::note_input(file);
-      if (!f->framework.framework.empty()) {
-        f->framework.files = f->files;
-        f->framework.json = f->json;
-        f->framework.output = f->output;
-        f->framework.verbosity = f->verbosity;
-        return calibrate_framework(f->framework);
-      }
-      if (f->network.empty()) return calibrate_device(*f);
-      return calibrate_network(
-          {.network = f->network, .output = f->output, .json = f->json, .compare_only = f->compare, .verbosity = f->verbosity},
-          read_all(f->files));
-    };
+    if (f->device.empty() && f->network.empty() && f->framework.empty()) throw CLI::RequiredError("--device, --network or --framework");
+    action = [f] { return calibrate(*f); };
   });
 }
 

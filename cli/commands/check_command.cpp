@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/diagnostics.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "scenarios/answer/check.hpp"
 
@@ -40,7 +39,7 @@ void add_check(CLI::App& app, Action& action) {
   c->add_option("file", f->files, "Scenarios, plans, clusters, models, rule files, device or framework profiles; - is standard input")
       ->required();
   c->add_option("--seed", f->seed, "Seed of the sizes and values that a plan is tried with");
-  c->callback([f, &action] { action = [f] { return check_all(f->files, f->seed); }; });
+  set_action(*c, action, [f] { return check_all(f->files, f->seed); });
 }
 
 }  // namespace cli

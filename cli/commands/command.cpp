@@ -3,18 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "cli/commands/command_tree.hpp"
 
 namespace cli {
 namespace {
-
-std::vector<std::string> commands_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
-  return names;
-}
 
 std::vector<std::string> long_names_of(const CLI::App& app) {
   std::vector<std::string> names;
@@ -38,6 +34,12 @@ std::size_t values_after(const CLI::Option& o, std::string_view word) {
 }
 
 }  // namespace
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
+  return names;
+}
 
 std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* const> words) {
   const CLI::App* at = &app;
@@ -81,16 +83,17 @@ base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error) {
     const std::string range = option != nullptr ? option->get_type_name() : "";
     const std::size_t found = range.find(" in ");
     const std::string value = option != nullptr && !option->results().empty() ? option->results().front() : "";
-    if (found != std::string::npos)
-      return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), fmt::format("write a number in {}", range.substr(found + 4))};
-    if (const std::size_t words = range.find('{'); words != std::string::npos)
-      return {{},
-              path,
-              fmt::format("{} cannot be \"{}\"", name, value),
-              fmt::format("one of: {}", range.substr(words + 1, range.find('}') - words - 1))};
-    return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), hint};
+    const std::size_t words = range.find('{');
+    const std::string cure = found != std::string::npos   ? fmt::format("write a number in {}", range.substr(found + 4))
+                             : words != std::string::npos ? fmt::format("one of: {}", range.substr(words + 1, range.find('}') - words - 1))
+                                                          : hint;
+    return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), cure};
   }
   return {{}, path, said, hint};
+}
+
+void set_action(CLI::App& command, Action& action, Action work) {
+  command.callback([&action, work = std::move(work)] { action = work; });
 }
 
 void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help) {

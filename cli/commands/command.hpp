@@ -37,6 +37,9 @@ void add_schema(CLI::App& app, Action& action);
 // completion, help and man; packages install what the first and the last print. All print what `app` has when they run.
 void add_help_commands(CLI::App& app, Action& action);
 
+// Has a command do `work` where the words name it.
+void set_action(CLI::App& command, Action& action, Action work);
+
 // Adds --quiet, which sets `verbosity`. `help` says what a quiet command leaves out. Requires: `verbosity` outlives the command line.
 void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help);
 

@@ -13,6 +13,7 @@ struct Command {
   std::string words;  // "foreshard show model"
 };
 
+[[nodiscard]] std::vector<std::string> commands_of(const CLI::App& app);
 [[nodiscard]] std::vector<Command> subcommands_of(const Command& c);
 // The program itself, then every command after its parent, in the order in which they were added.
 [[nodiscard]] std::vector<Command> all_commands(const CLI::App& app);

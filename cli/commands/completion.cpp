@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "cli/commands/command_tree.hpp"
 #include "pcg/models/load.hpp"
@@ -32,48 +31,49 @@ std::string zsh_text(const std::string& text) {
   return out;
 }
 
-// The values of an option, or, by the words of a command, of its argument.
-using Values = std::map<std::string, std::vector<std::string>>;
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+// The values of an option, or, by the words of a command, of its argument: "few all".
+using Values = std::map<std::string, std::string>;
 
 Values values_of_options() {
-  const std::vector<std::string> models = pcg::models::builtin_names(), presets = topology::preset_names();
-  return {{"--model", models},
+  const std::string presets = joined(topology::preset_names()), devices = joined(profiles::device_names());
+  return {{"--model", joined(pcg::models::builtin_names())},
           {"--on", presets},
           {"--cluster", presets},
-          {"--device", profiles::device_names()},
-          {"--gpu", profiles::device_names()},
-          {"--network", profiles::network_names()},
-          {"--framework", pcg::names<pcg::Framework>()},
-          {"--precision", pcg::names<pcg::Precision>()},
-          {"--notes", {"few", "all"}},
-          {"--format", {"table", "markdown", "csv", "json"}}};
+          {"--device", devices},
+          {"--gpu", devices},
+          {"--network", joined(profiles::network_names())},
+          {"--framework", joined(pcg::names<pcg::Framework>())},
+          {"--precision", joined(pcg::names<pcg::Precision>())},
+          {"--notes", "few all"},
+          {"--format", "table markdown csv json"}};
 }
 
 Values values_of_arguments() {
-  return {{"foreshard show model", pcg::models::builtin_names()},
-          {"foreshard show cluster", topology::preset_names()},
-          {"foreshard show device", profiles::device_names()},
-          {"foreshard show network", profiles::network_names()},
-          {"foreshard show framework", pcg::names<pcg::Framework>()},
-          {"foreshard show planners", search::planner_kinds()},
-          {"foreshard ask", pcg::models::builtin_names()},
-          {"foreshard completion", {"bash", "zsh", "fish"}}};
+  return {{"foreshard show model", joined(pcg::models::builtin_names())},
+          {"foreshard show cluster", joined(topology::preset_names())},
+          {"foreshard show device", joined(profiles::device_names())},
+          {"foreshard show network", joined(profiles::network_names())},
+          {"foreshard show framework", joined(pcg::names<pcg::Framework>())},
+          {"foreshard show planners", joined(search::planner_kinds())},
+          {"foreshard ask", joined(pcg::models::builtin_names())},
+          {"foreshard completion", "bash zsh fish"}};
 }
 
 // ":value:(few all)", or files.
 std::string zsh_values(const std::string& option) {
   const Values all = values_of_options();
   const auto at = all.find(option);
-  return at == all.end() ? ":value:_files" : fmt::format(":value:({})", fmt::join(at->second, " "));
+  return at == all.end() ? ":value:_files" : fmt::format(":value:({})", at->second);
 }
 
 std::string words_of(const Command& c) {
-  std::vector<std::string> words;
-  for (const Command& sub : subcommands_of(c)) words.push_back(sub.app->get_name());
+  std::vector<std::string> words = commands_of(*c.app);
   for (const CLI::Option* o : options_of(c)) words.push_back("--" + o->get_lnames().front());
   const Values arguments = values_of_arguments();
-  if (const auto at = arguments.find(c.words); at != arguments.end()) words.insert(words.end(), at->second.begin(), at->second.end());
-  return fmt::format("{}", fmt::join(words, " "));
+  if (const auto at = arguments.find(c.words); at != arguments.end()) words.push_back(at->second);
+  return joined(words);
 }
 
 }  // namespace
@@ -102,8 +102,7 @@ std::string bash_completion(const CLI::App& app) {
   std::string cases, values;
   for (const Command& c : all_commands(app)) cases += fmt::format("    {}) words={} ;;\n", quoted(c.words), quoted(words_of(c)));
   for (const auto& [option, words] : values_of_options())
-    values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", option,
-                          quoted(fmt::format("{}", fmt::join(words, " "))));
+    values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", option, quoted(words));
   return fmt::format(R"script(# Completion of {0} for bash
 _{0}() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="{0}" word words=""
@@ -140,9 +139,8 @@ std::string zsh_completion(const CLI::App& app) {
     for (const Command& sub : subcommands_of(c))
       names.push_back(quoted(fmt::format("{}:{}", sub.app->get_name(), zsh_text(sub.app->get_description()))));
     const auto values = arguments.find(c.words);
-    cases += fmt::format(
-        "    {}) options=({}) commands=({}){} ;;\n", quoted(c.words), fmt::join(specs, " "), fmt::join(names, " "),
-        values == arguments.end() ? "" : fmt::format(" arguments={}", quoted(fmt::format("({})", fmt::join(values->second, " ")))));
+    cases += fmt::format("    {}) options=({}) commands=({}){} ;;\n", quoted(c.words), joined(specs), joined(names),
+                         values == arguments.end() ? "" : fmt::format(" arguments={}", quoted("(" + values->second + ")")));
   }
   return fmt::format(R"script(#compdef {0}
 # Completion of {0} for zsh
@@ -181,12 +179,11 @@ std::string fish_completion(const CLI::App& app) {
     for (const Command& sub : subcommands_of(c))
       out += fmt::format("{} -a {} -d {}\n", start, sub.app->get_name(), quoted(sub.app->get_description()));
     if (const auto values = arguments.find(c.words); values != arguments.end())
-      out += fmt::format("{} -a {}\n", start, quoted(fmt::format("{}", fmt::join(values->second, " "))));
+      out += fmt::format("{} -a {}\n", start, quoted(values->second));
     for (const CLI::Option* o : options_of(c)) {
       const auto values = options.find("--" + o->get_lnames().front());
       out += fmt::format("{} -l {}{}{} -d {}\n", start, o->get_lnames().front(), o->get_items_expected_max() > 0 ? " -r" : "",
-                         values == options.end() ? "" : fmt::format(" -f -a {}", quoted(fmt::format("{}", fmt::join(values->second, " ")))),
-                         quoted(o->get_description()));
+                         values == options.end() ? "" : fmt::format(" -f -a {}", quoted(values->second)), quoted(o->get_description()));
     }
   }
   return out;

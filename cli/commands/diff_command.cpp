@@ -55,7 +55,7 @@ void add_diff(CLI::App& app, Action& action) {
   c->add_option("before", f->before, "The first result")->required();
   c->add_option("after", f->after, "The second result")->required();
   c->add_option("--limit", f->limit, "Exit with 1 where a time differs by more (5%), or a status, or a run is in one of them alone");
-  c->callback([f, &action] { action = [f] { return diff(*f); }; });
+  set_action(*c, action, [f] { return diff(*f); });
 }
 
 }  // namespace cli

@@ -1,17 +1,13 @@
 #include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "base/diagnostics.hpp"
 #include "cli/commands/command_tree.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/terminal/standard_streams.hpp"
 
 namespace cli {
 namespace {
@@ -70,37 +66,29 @@ void add_help_commands(CLI::App& app, Action& action) {
   CLI::App* completion = app.add_subcommand("completion", "Print a script that completes the command line in a shell");
   completion->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->footer("bash: source <(foreshard completion bash); zsh: the same; fish: foreshard completion fish | source");
-  completion->callback([shell, &app, &action] {
-    action = [shell, &app] {
-      write_text("-", *shell == "bash" ? bash_completion(app) : *shell == "zsh" ? zsh_completion(app) : fish_completion(app));
-      return static_cast<int>(kAnswered);
-    };
+  set_action(*completion, action, [shell, &app] {
+    print(*shell == "bash" ? bash_completion(app) : *shell == "zsh" ? zsh_completion(app) : fish_completion(app));
+    return kAnswered;
   });
   const auto words = std::make_shared<std::vector<std::string>>();
   CLI::App* help = app.add_subcommand("help", "Print the help of the program, or of a command");
   help->add_option("command", *words, "A command, e.g. run, or show model");
-  help->callback([words, &app, &action] {
-    action = [words, &app] {
-      std::string path = app.get_name();
-      CLI::App* at = &app;
-      for (const std::string& word : *words) {
-        std::vector<std::string> known;
-        for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
-        if (std::ranges::find(known, word) == known.end())
-          base::refuse(path, fmt::format("there is no command \"{}\"", word), base::suggest(word, known));
-        at = at->get_subcommand(word);
-        path += " " + word;
-      }
-      write_text("-", at->help(at == &app ? "" : path));
-      return static_cast<int>(kAnswered);
-    };
+  set_action(*help, action, [words, &app] {
+    std::string path = app.get_name();
+    const CLI::App* at = &app;
+    for (const std::string& word : *words) {
+      if (const auto known = commands_of(*at); std::ranges::find(known, word) == known.end())
+        base::refuse(path, fmt::format("there is no command \"{}\"", word), base::suggest(word, known));
+      at = at->get_subcommand(word);
+      path += " " + word;
+    }
+    print(at->help(at == &app ? "" : path));
+    return kAnswered;
   });
   CLI::App* man = app.add_subcommand("man", "Print the manual page: foreshard man | man -l -");
-  man->callback([&app, &action] {
-    action = [&app] {
-      write_text("-", man_page(app, program_version()));
-      return static_cast<int>(kAnswered);
-    };
+  set_action(*man, action, [&app] {
+    print(man_page(app, program_version()));
+    return kAnswered;
   });
 }
 

@@ -4,9 +4,7 @@
 
 #include <fstream>
 #include <memory>
-#include <optional>
 
-#include "base/diagnostics.hpp"
 #include "base/files/text_file.hpp"
 #include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
@@ -106,7 +104,7 @@ void add_import(CLI::App& app, Action& action) {
   c->add_option("--device,--gpu", f->device, "Device profile that the measurements are of; GPU type of a topology");
   c->add_option("--cluster,--preset", f->cluster, "Preset that the collectives were measured on; what a node of a topology.conf is");
   add_quiet(*c, f->verbosity, "No summary");
-  c->callback([f, &action] { action = [f] { return import(*f); }; });
+  set_action(*c, action, [f] { return import(*f); });
 }
 
 }  // namespace cli

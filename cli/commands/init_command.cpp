@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
@@ -95,7 +94,7 @@ void add_init(CLI::App& app, Action& action) {
   c->add_option("--cluster", f->cluster, "A preset")->capture_default_str();
   c->add_option("--nodes", f->nodes, "Nodes of the cluster")->check(CLI::Range(1, 100000))->capture_default_str();
   c->add_flag("--force", f->force, "Replace the file");
-  c->callback([f, &action] { action = [f] { return init(*f); }; });
+  set_action(*c, action, [f] { return init(*f); });
 }
 
 }  // namespace cli

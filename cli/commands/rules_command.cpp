@@ -7,11 +7,8 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 
-#include "base/diagnostics.hpp"
-#include "base/progress.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
@@ -189,11 +186,9 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   c->add_option("--json", f->json, "Write the answer as JSON to this file; - is standard output");
   c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
   add_quiet(*c, f->verbosity, "Neither text nor progress");
-  c->callback([f, act, &action] {
-    action = [f, act] {
-      check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-builtin", f->builtin}});  // before any work
-      return act(*f);
-    };
+  set_action(*c, action, [f, act] {
+    check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-builtin", f->builtin}});  // before any work
+    return act(*f);
   });
   return c;
 }

@@ -12,15 +12,13 @@ void add_run(CLI::App& app, Action& action) {
   c->add_option("scenario", f->scenarios, "Scenario files")->required();
   add_answer_options(*c, *f);
   c->footer("Plans and their options: foreshard show planners");
-  c->callback([f, &action] {
-    action = [f] {
-      return answer_all(*f, [&] {
-        std::vector<scenarios::Scenario> loaded;
-        for (const std::filesystem::path file : f->scenarios)
-          loaded.push_back(scenarios::load_scenario(base::read_yaml(file), file.parent_path()));
-        return loaded;
-      });
-    };
+  set_action(*c, action, [f] {
+    return answer_all(*f, [&] {
+      std::vector<scenarios::Scenario> loaded;
+      for (const std::filesystem::path file : f->scenarios)
+        loaded.push_back(scenarios::load_scenario(base::read_yaml(file), file.parent_path()));
+      return loaded;
+    });
   });
 }
 

@@ -11,11 +11,9 @@ void add_schema(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("schema", "Print the JSON Schema of a kind of file, with which editors complete its keys");
   c->add_option("kind", *kind, "What the file holds")->required()->check(CLI::IsMember(reports::schema_kinds()));
   c->footer("In a file: # yaml-language-server: $schema=scenario.schema.json");
-  c->callback([kind, &action] {
-    action = [kind]() -> int {
-      print(reports::schema_json(*kind));
-      return kAnswered;
-    };
+  set_action(*c, action, [kind] {
+    print(reports::schema_json(*kind));
+    return kAnswered;
   });
 }
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
@@ -97,21 +96,15 @@ std::string show_shipped(const ShowFlags& f, std::vector<reports::Shipped> (*shi
   return f.json ? reports::shipped_json(shipped()) : reports::shipped_text(shipped(), wanted_width());
 }
 
-std::string show_device(const ShowFlags& f) {
-  if (f.json || f.dot) base::refuse("", "a device profile is shown as its file", "leave the option out");
-  return std::string(profiles::device_text(f.word));
+std::string_view framework_text(std::string_view name) {
+  const auto named = pcg::named<pcg::Framework>(name);
+  if (!named) base::refuse("", fmt::format("no framework is called \"{}\"", name), base::suggest(name, pcg::names<pcg::Framework>()));
+  return profiles::framework_text(*named);
 }
 
-std::string show_network(const ShowFlags& f) {
-  if (f.json || f.dot) base::refuse("", "a network profile is shown as its file", "leave the option out");
-  return std::string(profiles::network_text(f.word));
-}
-
-std::string show_framework(const ShowFlags& f) {
-  if (f.json || f.dot) base::refuse("", "a framework profile is shown as its file", "leave the option out");
-  const auto named = pcg::named<pcg::Framework>(f.word);
-  if (!named) base::refuse("", fmt::format("no framework is called \"{}\"", f.word), base::suggest(f.word, pcg::names<pcg::Framework>()));
-  return std::string(profiles::framework_text(*named));
+std::string show_profile(const ShowFlags& f, const char* kind, std::string_view (*text)(std::string_view name)) {
+  if (f.json || f.dot) base::refuse("", fmt::format("a {} profile is shown as its file", kind), "leave the option out");
+  return std::string(text(f.word));
 }
 
 struct Kind {
@@ -122,6 +115,20 @@ struct Kind {
   std::vector<reports::Shipped> (*shipped)() = nullptr;  // what is shown without an argument; null: it is needed
   const char* other = nullptr;                           // help of a second argument, which may be left out; null: there is none
 };
+
+constexpr const char *kNameOrFile = "A builtin's name or a file; without it what ships", *kName = "Its name; without it what ships";
+constexpr Kind kKinds[] = {
+    {"model", "A model, or the builtin ones", kNameOrFile, show_model, reports::shipped_models},
+    {"cluster", "A cluster, or the presets", "A preset's name or a file; without it what ships", show_cluster, reports::shipped_clusters},
+    {"device", "A GPU's profile, or those that ship", kName,
+     [](const ShowFlags& f) { return show_profile(f, "device", profiles::device_text); }, reports::shipped_devices},
+    {"network", "A network's profile, or those that ship", kName,
+     [](const ShowFlags& f) { return show_profile(f, "network", profiles::network_text); }, reports::shipped_networks},
+    {"framework", "A framework's profile, or those that ship", kName,
+     [](const ShowFlags& f) { return show_profile(f, "framework", framework_text); }, reports::shipped_frameworks},
+    {"plan", "A saved plan, or what two of them do otherwise", "A plan file", show_plan, nullptr,
+     "Another plan of the same model, to compare with"},
+    {"rules", "A rule file; foreshard rules show has one rule with its proof", "A rule file", show_rules}};
 
 // One subcommand with its own flags, of which at most one chooses the form.
 void add_kind(CLI::App& show, Action& action, const Kind& kind) {
@@ -135,11 +142,9 @@ void add_kind(CLI::App& show, Action& action, const Kind& kind) {
   CLI::Option* dot = c->add_flag("--dot", f->dot, "As a DOT graph");
   json->excludes(yaml)->excludes(dot);
   yaml->excludes(dot);
-  c->callback([f, kind, &action] {
-    action = [f, kind] {
-      print(f->word.empty() && kind.shipped != nullptr ? show_shipped(*f, kind.shipped) : kind.text(*f));
-      return static_cast<int>(kAnswered);
-    };
+  set_action(*c, action, [f, kind] {
+    print(f->word.empty() && kind.shipped != nullptr ? show_shipped(*f, kind.shipped) : kind.text(*f));
+    return kAnswered;
   });
 }
 
@@ -149,11 +154,9 @@ void add_planners(CLI::App& show, Action& action) {
   CLI::App* c = show.add_subcommand("planners", "Planners that a scenario's plans may name, and their options");
   c->add_option("kind", f->word, "One kind, as megatron; all without it");
   c->add_flag("--json", f->json, "As JSON");
-  c->callback([f, &action] {
-    action = [f] {
-      print(f->json ? reports::planners_json(f->word) : reports::planners_text(f->word, wanted_width()));
-      return static_cast<int>(kAnswered);
-    };
+  set_action(*c, action, [f] {
+    print(f->json ? reports::planners_json(f->word) : reports::planners_text(f->word, wanted_width()));
+    return kAnswered;
   });
 }
 
@@ -162,24 +165,7 @@ void add_planners(CLI::App& show, Action& action) {
 void add_show(CLI::App& app, Action& action) {
   CLI::App* show = app.add_subcommand("show", "Print what was understood of a model, a cluster, a plan or rules, or what ships");
   show->require_subcommand(1);
-  add_kind(
-      *show, action,
-      {"model", "A model, or the builtin ones", "A builtin's name or a file; without it what ships", show_model, reports::shipped_models});
-  add_kind(*show, action,
-           {"cluster", "A cluster, or the presets", "A preset's name or a file; without it what ships", show_cluster,
-            reports::shipped_clusters});
-  add_kind(*show, action,
-           {"device", "A GPU's profile, or those that ship", "Its name; without it what ships", show_device, reports::shipped_devices});
-  add_kind(
-      *show, action,
-      {"network", "A network's profile, or those that ship", "Its name; without it what ships", show_network, reports::shipped_networks});
-  add_kind(*show, action,
-           {"framework", "A framework's profile, or those that ship", "Its name; without it what ships", show_framework,
-            reports::shipped_frameworks});
-  add_kind(*show, action,
-           {"plan", "A saved plan, or what two of them do otherwise", "A plan file", show_plan, nullptr,
-            "Another plan of the same model, to compare with"});
-  add_kind(*show, action, {"rules", "A rule file; foreshard rules show has one rule with its proof", "A rule file", show_rules});
+  for (const Kind& kind : kKinds) add_kind(*show, action, kind);
   add_planners(*show, action);
 }
 

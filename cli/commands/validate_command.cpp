@@ -1,11 +1,9 @@
 #include "cli/commands/command.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
-#include "base/progress.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
 #include "reports/html/page.hpp"
@@ -26,11 +24,8 @@ struct ValidateFlags {
 };
 
 confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Residual>& residuals) {
-  const std::vector<confidence::Table> tables = [&] {
-    std::vector<confidence::Table> read;
-    for (const std::string& file : f.data) read.push_back(confidence::read_table(read_text(file), file));
-    return read;
-  }();
+  std::vector<confidence::Table> tables;
+  for (const std::string& file : f.data) tables.push_back(confidence::read_table(read_text(file), file));
   base::ProgressLine line(f.verbosity);
   confidence::ValidationOptions options;
   options.jobs = f.jobs;
@@ -82,7 +77,7 @@ void add_validate(CLI::App& app, Action& action) {
   c->add_option("--write-intervals", f->write_intervals, "Write the residuals' quantiles, from which forecasts get their intervals");
   c->add_option("--tables", f->tables, "Put the tables between the accuracy markers of this Markdown file");
   add_quiet(*c, f->verbosity, "Neither table nor progress");
-  c->callback([f, &action] { action = [f] { return validate(*f); }; });
+  set_action(*c, action, [f] { return validate(*f); });
 }
 
 }  // namespace cli

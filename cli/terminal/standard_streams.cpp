@@ -24,9 +24,6 @@ void keep_error(bool failed) {
   if (failed && output_error == 0) output_error = errno;
 }
 
-// Escape sequences that a text may have: those that reports colour with, or none.
-enum class Escapes { none, of_reports };
-
 // The sequence of reports that text starts with, or nothing.
 std::string_view escape_of_reports(std::string_view text) {
   for (const std::string_view escape : reports::kEscapes)
@@ -35,14 +32,14 @@ std::string_view escape_of_reports(std::string_view text) {
 }
 
 // Names and messages quote files, and what a file says must not steer a terminal: control characters (C0 but line ends and tabs, DEL, C1)
-// are shown as what they are.
-std::string printable(std::string_view text, Escapes escapes) {
+// are shown as what they are. `colour`: whether those that reports colour with may be there.
+std::string printable(std::string_view text, reports::Colour colour) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     const bool is_c1 = c == 0xC2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xE0U) == 0x80U;
-    if (const std::string_view escape = escape_of_reports(text.substr(i)); escapes == Escapes::of_reports && !escape.empty()) {
+    if (const std::string_view escape = escape_of_reports(text.substr(i)); colour == reports::Colour::terminal && !escape.empty()) {
       out += escape;
       i += escape.size() - 1;
     } else if (is_c1) {
@@ -67,12 +64,12 @@ void prepare_standard_streams() {
 }
 
 void print(std::string_view text) {
-  const std::string shown = printable(text, wanted_colour() == reports::Colour::terminal ? Escapes::of_reports : Escapes::none);
+  const std::string shown = printable(text, wanted_colour());
   keep_error(std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size());
 }
 
 void tell(std::string_view text) {
-  const std::string shown = printable(text, Escapes::none);
+  const std::string shown = printable(text, reports::Colour::none);
   (void)std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 

@@ -30,7 +30,7 @@ constexpr int kDrawsPerSize = 8;
 std::map<std::string, TensorShape> sources(const Graph& g) {
   std::map<std::string, TensorShape> result;
   for (const GraphNode& n : g.nodes())
-    if (std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op)) result.emplace(n.name, n.outputs[0]);
+    if (is_source(n.op)) result.emplace(n.name, n.outputs[0]);
   return result;
 }
 

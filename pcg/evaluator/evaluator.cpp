@@ -20,15 +20,10 @@ using Shards = std::vector<std::shared_ptr<const FieldTensor>>;  // by shard num
 
 // Block `which` of `count` along a dim.
 FieldTensor block_of(const FieldTensor& t, std::size_t dim, int which, int count) {
-  FieldTensor r{t.shape, {}};
-  r.shape.sizes[dim] /= count;
-  std::int64_t run = r.shape.sizes[dim], outer = 1;
-  for (std::size_t d = dim + 1; d < t.shape.sizes.size(); ++d) run *= t.shape.sizes[d];
-  for (std::size_t d = 0; d < dim; ++d) outer *= t.shape.sizes[d];
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto from = t.values.begin() + static_cast<std::ptrdiff_t>((o * count + which) * run);
-    r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
-  }
+  TensorShape shape = t.shape;
+  const std::int64_t size = shape.sizes[dim] /= count;
+  FieldTensor r = blank(std::move(shape));
+  copy_layers(t, which * size, r, 0, size, dim);
   return r;
 }
 FieldTensor added(const Shards& summands) {
@@ -40,16 +35,11 @@ FieldTensor added(const Shards& summands) {
 
 // Returns blocks put together along a dim. Requires: at least one.
 FieldTensor joined(const Shards& blocks, std::size_t dim) {
-  FieldTensor r{blocks[0]->shape, {}};
-  std::int64_t run = 1, outer = 1;
-  for (std::size_t d = dim; d < r.shape.sizes.size(); ++d) run *= r.shape.sizes[d];
-  for (std::size_t d = 0; d < dim; ++d) outer *= r.shape.sizes[d];
-  r.shape.sizes[dim] *= static_cast<std::int64_t>(blocks.size());
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (const auto& b : blocks) {
-      const auto from = b->values.begin() + static_cast<std::ptrdiff_t>(o * run);
-      r.values.insert(r.values.end(), from, from + static_cast<std::ptrdiff_t>(run));
-    }
+  TensorShape shape = blocks[0]->shape;
+  const std::int64_t size = shape.sizes[dim];
+  shape.sizes[dim] *= static_cast<std::int64_t>(blocks.size());
+  FieldTensor r = blank(std::move(shape));
+  for (std::size_t b = 0; b < blocks.size(); ++b) copy_layers(*blocks[b], 0, r, static_cast<std::int64_t>(b) * size, size, dim);
   return r;
 }
 
@@ -85,10 +75,10 @@ class Mover {
       return shard(i);
     });
   }
-  Shards operator()(const Pipeline&) const {
-    throw ShapeError("pipeline: micro-batches are counted by the plan, not evaluated as an operator");
+  template <class Counted>
+  Shards operator()(const Counted& op) const {
+    throw ShapeError(fmt::format("{}: micro-batches are counted by the plan, not evaluated as an operator", kind_name(op)));
   }
-  Shards operator()(const Batch&) const { throw ShapeError("batch: micro-batches are counted by the plan, not evaluated as an operator"); }
 
  private:
   template <class Make>
@@ -143,7 +133,7 @@ FieldTensor whole(Shards shards, ParallelShape shape) {
 
 FieldTensor values_at(const std::string& name, const TensorShape& shape, const Place& place, std::uint64_t shift, std::int64_t limit,
                       std::uint64_t seed) {
-  FieldTensor t{shape, std::vector<std::uint32_t>(static_cast<std::size_t>(shape.elements()))};
+  FieldTensor t = blank(shape);
   const field::Hash source = field::Hash(seed)(base::hash_text(name));
   const bool bounded = shape.element == Element::index && limit > 0;
   for (std::size_t i = 0; i < t.values.size(); ++i) {
@@ -274,8 +264,7 @@ class Evaluation {
       return {};
     }
     Place place = place_of(shape, shard_index(shape, number));
-    kept.push_back(shards(t)[static_cast<std::size_t>(number)]);
-    kept.back() = gathered(node, space, i, point, 0);
+    kept.push_back(gathered(node, space, i, point, 0));
     for (std::size_t d = 0; d < space.inputs[i].size(); ++d)
       if (is_bridged(node, space, i, d)) place.offset[d] = 0;
     return {kept.back().get(), std::move(place)};

@@ -7,7 +7,6 @@
 // evaluator_operator.hpp runs one operator on one shard, field_kernels.hpp has the arithmetic.
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "pcg/graph/graph.hpp"

@@ -21,17 +21,6 @@ enum OperatorTag : std::uint64_t { kUnary = 2, kFactor, kLayerNorm, kRmsNorm, kB
 std::vector<FieldTensor> run(const Input&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
 std::vector<FieldTensor> run(const Weight&, const ShardTask&) { BASE_CHECK(false, "sources are not run"); }
 
-std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
-  FieldTensor y = blank(t.outputs[0]);
-  const std::int64_t k = t.inputs[0].sizes().back(), n = y.shape.sizes.back(), m = y.shape.elements() / n;
-  std::vector<std::uint64_t> acc(y.values.size(), 0);
-  field::add_product({m, k, n, op.transposed_weight}, t.inputs[0].values->values, t.inputs[1].values->values, acc);
-  const bool bias = op.has_bias && t.first_summand;
-  for (std::size_t i = 0; i < acc.size(); ++i)
-    y.values[i] = activate(op.activation, field::reduce(acc[i] + (bias ? t.inputs[2].values->values[i % static_cast<std::size_t>(n)] : 0)));
-  return {y};
-}
-
 // `count` products of a[m, k] and b[k, n], one after another, each with a bias of its own where there is one.
 FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Activation activation, bool bias = false) {
   FieldTensor y = blank(t.outputs[0]);
@@ -51,6 +40,9 @@ FieldTensor batched(const ShardTask& t, std::int64_t count, bool transposed, Act
   return y;
 }
 
+std::vector<FieldTensor> run(const Linear& op, const ShardTask& t) {
+  return {batched(t, 1, op.transposed_weight, op.activation, op.has_bias)};
+}
 std::vector<FieldTensor> run(const BatchMatmul& op, const ShardTask& t) {
   const Sizes& a = t.inputs[0].sizes();
   return {batched(t, t.inputs[0].values->shape.elements() / (a[a.size() - 2] * a.back()), op.transpose_b, Activation::none)};
@@ -317,17 +309,12 @@ std::vector<FieldTensor> run(const MoeCombine&, const ShardTask& t) {
   return {y};
 }
 
-// Copies `length` layers of an axis from one tensor to another.
-void copy(const FieldTensor& from, std::int64_t begin, FieldTensor& to, std::int64_t at, std::int64_t length, std::size_t axis) {
-  field::copy_layers({from.shape.sizes, axis}, from.values, begin, {to.shape.sizes, axis}, to.values, at, length);
-}
-
 std::vector<FieldTensor> run(const Concat& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
   std::int64_t at = 0;
   for (const Operand& in : t.inputs) {
-    copy(*in.values, 0, y, at, in.sizes()[axis], axis);
+    copy_layers(*in.values, 0, y, at, in.sizes()[axis], axis);
     at += in.sizes()[axis];
   }
   return {y};
@@ -338,14 +325,14 @@ std::vector<FieldTensor> run(const Split& op, const ShardTask& t) {
   std::int64_t begin = 0;
   for (const OutputShard& out : t.outputs) {
     result.push_back(blank(out));
-    copy(*t.inputs[0].values, begin, result.back(), 0, out.shape.sizes[axis], axis);
+    copy_layers(*t.inputs[0].values, begin, result.back(), 0, out.shape.sizes[axis], axis);
     begin += out.shape.sizes[axis];
   }
   return result;
 }
 std::vector<FieldTensor> run(const Slice& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
-  copy(*t.inputs[0].values, op.begin, y, 0, op.length, resolve_axis(op.axis, y.shape.sizes.size()));
+  copy_layers(*t.inputs[0].values, op.begin, y, 0, op.length, resolve_axis(op.axis, y.shape.sizes.size()));
   return {y};
 }
 
@@ -358,7 +345,7 @@ std::vector<FieldTensor> run(const Transpose& op, const ShardTask& t) {
 std::vector<FieldTensor> run(const Broadcast& op, const ShardTask& t) {
   FieldTensor y = blank(t.outputs[0]);
   const std::size_t axis = resolve_axis(op.axis, y.shape.sizes.size());
-  for (std::int64_t at = 0; at < y.shape.sizes[axis]; ++at) copy(*t.inputs[0].values, 0, y, at, 1, axis);
+  for (std::int64_t at = 0; at < y.shape.sizes[axis]; ++at) copy_layers(*t.inputs[0].values, 0, y, at, 1, axis);
   return {y};
 }
 
@@ -368,8 +355,13 @@ std::vector<FieldTensor> run_shard(const Operator& op, const ShardTask& task) {
   return std::visit([&](const auto& o) { return run(o, task); }, op);
 }
 
-FieldTensor blank(const OutputShard& out) {
-  return {out.shape, std::vector<std::uint32_t>(static_cast<std::size_t>(out.shape.elements()))};
+void copy_layers(const FieldTensor& from, std::int64_t begin, FieldTensor& to, std::int64_t at, std::int64_t length, std::size_t axis) {
+  field::copy_layers({from.shape.sizes, axis}, from.values, begin, {to.shape.sizes, axis}, to.values, at, length);
+}
+
+FieldTensor blank(TensorShape shape) {
+  const auto elements = static_cast<std::size_t>(shape.elements());
+  return {std::move(shape), std::vector<std::uint32_t>(elements)};
 }
 
 std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index) {

@@ -38,8 +38,11 @@ struct ShardTask {
   std::span<const OutputShard> outputs;
 };
 
-// Returns zeros in the shape of an output.
-[[nodiscard]] FieldTensor blank(const OutputShard& out);
+// Copies `length` layers of an axis from one tensor to another.
+void copy_layers(const FieldTensor& from, std::int64_t begin, FieldTensor& to, std::int64_t at, std::int64_t length, std::size_t axis);
+// Return zeros in a shape, or in that of an output.
+[[nodiscard]] FieldTensor blank(TensorShape shape);
+[[nodiscard]] inline FieldTensor blank(const OutputShard& out) { return blank(out.shape); }
 // Returns the number of an element in the whole tensor, from its number `index` in a row-major shard of these sizes.
 [[nodiscard]] std::uint64_t global_index(const Place& place, const std::vector<std::int64_t>& sizes, std::int64_t index);
 

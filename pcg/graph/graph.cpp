@@ -19,13 +19,19 @@ bool is(const Operator& op) {
   return std::holds_alternative<T>(op);
 }
 
-// Sources are no results, even where no node reads them.
-bool is_source(const GraphNode& n) { return is<Input>(n.op) || is<Weight>(n.op); }
-
 std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRef> refs) {
   std::vector<TensorShape> shapes;
   for (const GraphTensorRef t : refs) shapes.push_back(g.shape(t));
   return shapes;
+}
+
+// Of those weights that count.
+template <class Counts>
+std::int64_t elements_of_weights(std::span<const GraphNode> nodes, Counts&& counts) {
+  std::int64_t total = 0;
+  for (const GraphNode& n : nodes)
+    if (is<Weight>(n.op) && counts(n)) total += n.outputs[0].elements();
+  return total;
 }
 
 }  // namespace
@@ -41,7 +47,7 @@ std::vector<GraphTensorRef> Graph::results() const {
   for (const GraphNode& n : nodes_) read.insert(n.inputs.begin(), n.inputs.end());
   std::vector<GraphTensorRef> result;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (is_source(nodes_[i])) continue;
+    if (is_source(nodes_[i].op)) continue;
     for (std::size_t j = 0; j < nodes_[i].outputs.size(); ++j) {
       const GraphTensorRef t{GraphNodeId(i), static_cast<int>(j)};
       if (!read.contains(t)) result.push_back(t);
@@ -50,37 +56,16 @@ std::vector<GraphTensorRef> Graph::results() const {
   return result;
 }
 
-std::vector<std::vector<GraphNodeId>> Graph::consumers() const {
-  std::vector<std::vector<GraphNodeId>> result(nodes_.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    for (const GraphTensorRef t : nodes_[i].inputs) {
-      std::vector<GraphNodeId>& readers = result[t.node.value];
-      // A node that reads one tensor twice is listed once; nodes come in order, so the last entry shows it.
-      if (readers.empty() || readers.back() != GraphNodeId(i)) readers.emplace_back(i);
-    }
-  }
-  return result;
-}
+std::vector<std::vector<GraphNodeId>> Graph::consumers() const { return consumers_of<GraphNodeId>(nodes()); }
 
 std::int64_t Graph::parameters() const {
-  std::int64_t total = 0;
-  for (const GraphNode& n : nodes_)
-    if (is<Weight>(n.op)) total += n.outputs[0].elements();
-  return total;
+  return elements_of_weights(nodes_, [](const GraphNode&) { return true; });
 }
-
 std::int64_t Graph::frozen_parameters() const {
-  std::int64_t total = 0;
-  for (const GraphNode& n : nodes_)
-    if (is<Weight>(n.op) && std::get<Weight>(n.op).frozen) total += n.outputs[0].elements();
-  return total;
+  return elements_of_weights(nodes_, [](const GraphNode& n) { return std::get<Weight>(n.op).frozen; });
 }
-
 std::int64_t Graph::auxiliary_parameters() const {
-  std::int64_t total = 0;
-  for (const GraphNode& n : nodes_)
-    if (is<Weight>(n.op) && blocks_[static_cast<std::size_t>(n.block)].auxiliary) total += n.outputs[0].elements();
-  return total;
+  return elements_of_weights(nodes_, [&](const GraphNode& n) { return blocks_[static_cast<std::size_t>(n.block)].auxiliary; });
 }
 
 base::Flops Graph::forward_flops() const {
@@ -127,6 +112,10 @@ GraphBuilder::GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
 void GraphBuilder::begin_block(std::string name) { begin_block(Block{.name = std::move(name)}); }
 void GraphBuilder::begin_weightless_block(std::string name) { begin_block(Block{.name = std::move(name), .weighty = false}); }
 void GraphBuilder::begin_block(Block block) { graph_.blocks_.push_back(std::move(block)); }
+std::size_t GraphBuilder::begin_blocks(std::span<const Block> blocks, std::size_t count) {
+  while (graph_.blocks_.size() < count) begin_block(blocks[graph_.blocks_.size()]);
+  return graph_.blocks_.size();
+}
 
 GraphTensorRef GraphBuilder::input(const std::string& name, TensorShape shape) {
   return add_raw(name, Input{std::move(shape)}, {}).front();
@@ -205,12 +194,8 @@ void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
 
 Graph with_batch(const Graph& g, std::int64_t batch) {
   GraphBuilder builder(g.name());
-  int blocks = 0;
-  const auto begin_blocks_up_to = [&](int count) {
-    for (; blocks < count; ++blocks) builder.begin_block(g.blocks()[static_cast<std::size_t>(blocks)]);
-  };
   for (const GraphNode& n : g.nodes()) {
-    begin_blocks_up_to(n.block + 1);
+    builder.begin_blocks(g.blocks(), static_cast<std::size_t>(n.block) + 1);
     Operator op = n.op;
     if (Input* in = std::get_if<Input>(&op); in && !in->shape.sizes.empty()) in->shape.sizes[0] = batch;
     // A tensor that is repeated for each sample (a class token) is repeated as often as there are samples.
@@ -222,7 +207,7 @@ Graph with_batch(const Graph& g, std::int64_t batch) {
     }
     builder.add_raw(n.name, std::move(op), n.inputs);
   }
-  begin_blocks_up_to(static_cast<int>(g.blocks().size()));
+  builder.begin_blocks(g.blocks(), g.blocks().size());
   return std::move(builder).build();
 }
 

@@ -56,13 +56,12 @@ class Graph {
   [[nodiscard]] std::vector<TensorShape> input_shapes(GraphNodeId id) const;
   // Returns the tensors that no node reads (the losses), in node order; an unread source is no result.
   [[nodiscard]] std::vector<GraphTensorRef> results() const;
-  // Returns one entry per node: the nodes that read any of its outputs, ascending.
-  [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;
-  [[nodiscard]] std::int64_t parameters() const;            // elements of all weights
-  [[nodiscard]] std::int64_t frozen_parameters() const;     // of them, elements of those that are not trained
-  [[nodiscard]] std::int64_t auxiliary_parameters() const;  // elements of the weights of auxiliary blocks
-  [[nodiscard]] base::Flops forward_flops() const;          // model FLOPs (pcg/work/work.hpp) of the batch that the inputs hold
-  [[nodiscard]] base::Flops masked_flops() const;           // the part of them that causal masks throw away
+  [[nodiscard]] std::vector<std::vector<GraphNodeId>> consumers() const;  // consumers_of()
+  [[nodiscard]] std::int64_t parameters() const;                          // elements of all weights
+  [[nodiscard]] std::int64_t frozen_parameters() const;                   // of them, elements of those that are not trained
+  [[nodiscard]] std::int64_t auxiliary_parameters() const;                // elements of the weights of auxiliary blocks
+  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/work.hpp) of the batch that the inputs hold
+  [[nodiscard]] base::Flops masked_flops() const;   // the part of them that causal masks throw away
   // FLOPs of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
   [[nodiscard]] base::Flops iteration_flops() const;
   // The longest sequence that an embedding looks up; 0: samples are no sequences.
@@ -77,6 +76,16 @@ class Graph {
   std::vector<Block> blocks_;
 };
 
+// Returns one entry per node of a Graph or a Pcg: the nodes that read any of its outputs, ascending.
+template <class Id, class Node>
+[[nodiscard]] std::vector<std::vector<Id>> consumers_of(std::span<const Node> nodes) {
+  std::vector<std::vector<Id>> result(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    for (const auto t : nodes[n].inputs)  // one that reads a tensor twice is listed once: nodes come in order, so the last entry shows it
+      if (auto& readers = result[t.node.value]; readers.empty() || readers.back().value != n) readers.emplace_back(n);
+  return result;
+}
+
 // Adds nodes one by one and infers their shapes at once.
 class GraphBuilder {
  public:
@@ -85,6 +94,8 @@ class GraphBuilder {
   void begin_block(std::string name);             // a weighty one
   void begin_weightless_block(std::string name);  // one that does not count when layers are shared out
   void begin_block(Block block);
+  // Begins those of the first `count` of a graph's blocks that this graph has none for yet. Returns how many it has then.
+  std::size_t begin_blocks(std::span<const Block> blocks, std::size_t count);
 
   GraphTensorRef input(const std::string& name, TensorShape shape);
   GraphTensorRef weight(const std::string& name, TensorShape shape);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_set>
 
@@ -10,16 +11,6 @@
 
 namespace pcg {
 namespace {
-
-// A node that reads another's outputs several times is listed once; nodes come in order, so the last entry shows it.
-template <class Nodes>
-std::vector<std::vector<NodeId>> consumers_of(const Nodes& nodes) {
-  std::vector<std::vector<NodeId>> result(nodes.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    for (TensorRef t : nodes[n].inputs)
-      if (auto& readers = result[t.node.value]; readers.empty() || readers.back().value != n) readers.emplace_back(n);
-  return result;
-}
 
 // Replicate makes the copies of a weight, because its backward pass is where their gradients are added up.
 std::optional<std::string> source_violation(const Operator& op, const Sharding& s) {
@@ -47,7 +38,7 @@ std::vector<TensorRef> Pcg::results() const {
   return result;
 }
 
-std::vector<std::vector<NodeId>> Pcg::consumers() const { return consumers_of(nodes_); }
+std::vector<std::vector<NodeId>> Pcg::consumers() const { return consumers_of<NodeId>(nodes()); }
 
 std::vector<TensorShape> Pcg::whole_inputs(NodeId id) const {
   std::vector<TensorShape> result;
@@ -152,10 +143,6 @@ GraphTensorRef added(GraphBuilder& builder, const std::string& name, const std::
 
 Graph serial(const Pcg& pcg) {
   GraphBuilder builder(pcg.name());
-  std::size_t begun = 0;
-  auto begin_blocks = [&](std::size_t count) {
-    for (; begun < count; ++begun) builder.begin_block(pcg.blocks()[begun]);
-  };
   std::vector<std::vector<GraphTensorRef>> made;  // of each PCG node: its outputs in the graph
   for (const PcgNode& n : pcg.nodes()) {
     std::vector<GraphTensorRef> inputs;
@@ -164,12 +151,12 @@ Graph serial(const Pcg& pcg) {
       made.push_back({inputs[0]});
       continue;
     }
-    begin_blocks(static_cast<std::size_t>(n.block) + 1);
+    const std::size_t begun = builder.begin_blocks(pcg.blocks(), static_cast<std::size_t>(n.block) + 1);
     BASE_CHECK(begun == static_cast<std::size_t>(n.block) + 1, "{}: nodes are not in the order of their blocks", n.name);
     if (std::holds_alternative<Summands>(*n.operation())) made.push_back({added(builder, n.name, inputs)});
     else made.push_back(builder.add_raw(n.name, *n.operation(), std::move(inputs)));
   }
-  begin_blocks(pcg.blocks().size());
+  builder.begin_blocks(pcg.blocks(), pcg.blocks().size());
   return std::move(builder).build();
 }
 
@@ -187,9 +174,7 @@ std::string escaped(std::string_view text) {
 std::string_view kind_of(const GraphNode& n) { return kind_name(n.op); }
 std::string_view kind_of(const PcgNode& n) { return n.parallel_operator() ? kind_name(*n.parallel_operator()) : kind_name(*n.operation()); }
 
-std::string_view style(const GraphNode& n) {
-  return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op) ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
-}
+std::string_view style(const GraphNode& n) { return is_source(n.op) ? ", style=filled, fillcolor=\"#eeeeee\"" : ""; }
 std::string_view style(const PcgNode& n) {
   if (n.parallel_operator()) return ", shape=ellipse, style=filled, fillcolor=\"#ffd37f\"";
   return n.is_source() ? ", style=filled, fillcolor=\"#eeeeee\"" : "";
@@ -277,18 +262,10 @@ class Parallelizer {
   TensorRef convert(TensorRef t, const ParallelShape& wanted, const std::string& name, int block) {
     for (const ParallelOperator& op : conversion(builder_.shape(t), wanted)) {
       auto& made = moved_[t];
-      TensorRef next;
-      bool found = false;
-      for (const auto& [other, result] : made)
-        if (other == op) {
-          next = result;
-          found = true;
-        }
-      if (!found) {
-        next = {builder_.add(free_name(fmt::format("{}.{}", name, kind_name(op))), op, t, block), 0};
-        made.emplace_back(op, next);
-      }
-      t = next;
+      const auto known = std::ranges::find(made, op, &std::pair<ParallelOperator, TensorRef>::first);
+      if (known == made.end())
+        t = made.emplace_back(op, TensorRef{builder_.add(free_name(fmt::format("{}.{}", name, kind_name(op))), op, t, block)}).second;
+      else t = known->second;
     }
     return t;
   }

@@ -55,8 +55,7 @@ class Pcg {
   [[nodiscard]] const ParallelShape& shape(TensorRef t) const { return nodes_[t.node.value].outputs[static_cast<std::size_t>(t.output)]; }
   // Returns the tensors that no node reads, in node order; an unread source is no result.
   [[nodiscard]] std::vector<TensorRef> results() const;
-  // Returns one entry per node: the nodes that read any of its outputs, ascending.
-  [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;
+  [[nodiscard]] std::vector<std::vector<NodeId>> consumers() const;  // consumers_of()
   // The shapes of a node's inputs and outputs: of whole tensors, and of one shard of each.
   [[nodiscard]] std::vector<TensorShape> whole_inputs(NodeId id) const;
   [[nodiscard]] std::vector<TensorShape> whole_outputs(NodeId id) const;

@@ -153,28 +153,24 @@ std::set<std::string> weights_that_stay(const Graph& graph) {
 Graph with_stored_weights(const Graph& graph) {
   const Views views(graph, weights_that_stay(graph));
   const std::set<GraphTensorRef> read = views.read();
-  std::vector<std::size_t> readers(graph.nodes().size(), 0);
-  for (const GraphNode& n : graph.nodes())
-    for (const GraphTensorRef t : n.inputs) ++readers[t.node.value];
+  const auto consumers = graph.consumers();
   std::set<std::string> names;
   for (const GraphNode& n : graph.nodes()) names.insert(n.name);
   GraphBuilder builder(graph.name());
   std::map<GraphTensorRef, GraphTensorRef> now;
-  int block = -1;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
-    for (; block < node.block; ++block) builder.begin_block(graph.blocks()[static_cast<std::size_t>(block + 1)]);
-    const bool is_kept = !views.is_view(n) || readers[n] == 0;
-    if (!is_kept) {
+    builder.begin_blocks(graph.blocks(), static_cast<std::size_t>(node.block) + 1);
+    if (views.is_view(n) && !consumers[n].empty()) {
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
         const GraphTensorRef t{GraphNodeId(n), static_cast<int>(o)};
         if (!read.contains(t)) continue;
-        const bool is_source = std::holds_alternative<Weight>(node.op);
+        const bool is_weight = std::holds_alternative<Weight>(node.op);
         const Weight& view = views.view(t);
-        const bool is_cut = !is_source && view.parts.size() == 1;
+        const bool is_cut = !is_weight && view.parts.size() == 1;
         std::string name = is_cut ? name_of(view.parts[0]) : node.outputs.size() == 1 ? node.name : fmt::format("{}.{}", node.name, o);
         while (name != node.name && !names.insert(name).second) name += "'";
-        now[t] = builder.add_raw(name, is_source ? node.op : Operator(view), {}).front();
+        now[t] = builder.add_raw(name, is_weight ? node.op : Operator(view), {}).front();
       }
       continue;
     }

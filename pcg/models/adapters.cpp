@@ -33,10 +33,9 @@ std::vector<std::string> adaptable(const Graph& graph) {
 Graph with_adapters(const Graph& graph, const Adapters& adapters) {
   GraphBuilder builder(graph.name());
   std::map<GraphTensorRef, GraphTensorRef> now;
-  int block = -1;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
-    for (; block < node.block; ++block) builder.begin_block(graph.blocks()[static_cast<std::size_t>(block + 1)]);
+    builder.begin_blocks(graph.blocks(), static_cast<std::size_t>(node.block) + 1);
     Operator op = node.op;
     if (auto* weight = std::get_if<Weight>(&op)) weight->frozen = true;
     std::vector<GraphTensorRef> inputs;

@@ -168,12 +168,9 @@ Graph read_graph(const Yaml& document, const std::string& path) {
   try {
     Graph built = std::move(reader.builder()).build();
     if (std::ranges::all_of(built.nodes(), [](const GraphNode& n) { return n.inputs.empty(); }))
-      sink.add(graph->mark, graph_path, "computes nothing: no node has an input");
-    sink.throw_if_any();
+      base::refuse(graph->mark, graph_path, "computes nothing: no node has an input", "");
     return built;
-  } catch (const ShapeError& e) { sink.add(graph->mark, graph_path, e.what()); }
-  sink.throw_if_any();
-  return {};
+  } catch (const ShapeError& e) { base::refuse(graph->mark, graph_path, e.what(), ""); }
 }
 
 }  // namespace pcg::models

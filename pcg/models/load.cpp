@@ -36,15 +36,18 @@ bool is_file(const std::filesystem::path& path) {
   return base::is_standard_input(path) || std::filesystem::is_regular_file(path, refused);
 }
 
-// A file that a key of the section names, or nullopt with what is wrong in the sink: also what is wrong inside the file.
-std::optional<Yaml> read_file(MapReader& r, std::string_view key, const std::string& word, const std::filesystem::path& base_directory) {
-  const std::filesystem::path path = resolve(word, base_directory);
-  if (!is_file(path)) {
-    r.complain(
-        key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()),
-        key == "huggingface" ? "nothing is downloaded: write the path of the model's config.json, or take a builtin (show model)" : "");
-    return std::nullopt;
-  }
+// Whether there is the file that a key of the section names; says so where there is none.
+bool require_file(MapReader& r, std::string_view key, const std::filesystem::path& path) {
+  if (is_file(path)) return true;
+  r.complain(
+      key, fmt::format("no file is called \"{}\"", path.lexically_normal().string()),
+      key == "huggingface" ? "nothing is downloaded: write the path of the model's config.json, or take a builtin (show model)" : "");
+  return false;
+}
+
+// The content of such a file, or nullopt with what is wrong in the sink: also what is wrong inside the file.
+std::optional<Yaml> read_file(MapReader& r, std::string_view key, const std::filesystem::path& path) {
+  if (!require_file(r, key, path)) return std::nullopt;
   try {
     return base::read_yaml(path);
   } catch (const base::InputError& e) {
@@ -60,14 +63,18 @@ std::string name_of_config(const std::filesystem::path& path) {
   return stem == "config" && !folder.empty() && folder != "." && folder != ".." ? folder : stem;
 }
 
+bool sees_images(const ModelConfig& config) {
+  return std::holds_alternative<VisionConfig>(config) || std::holds_alternative<ShiftedWindowConfig>(config);
+}
+
 // The section's model, before any override: numbers that overrides may change, or a graph.
-using Found = std::variant<std::monostate, ModelConfig, GraphOf>;
+using Found = std::optional<Builtin>;
 
 Found find_builtin(MapReader& r) {
   const std::optional<std::string> name = r.text("builtin");
   if (!name) return {};
   const auto found = builtins().find(*name);
-  if (found != builtins().end()) return std::visit([](const auto& b) { return Found(b); }, found->second);
+  if (found != builtins().end()) return found->second;
   r.complain("builtin", fmt::format("unknown model \"{}\"", *name), base::suggest(*name, builtin_names()));
   return {};
 }
@@ -78,7 +85,7 @@ std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::f
   std::filesystem::path path = resolve(*word, base_directory);
   std::error_code refused;
   if (std::filesystem::is_directory(path, refused)) path /= "config.json";  // the folder of a downloaded model
-  const std::optional<Yaml> document = read_file(r, "huggingface", path.string(), {});
+  const std::optional<Yaml> document = read_file(r, "huggingface", path);
   if (!document) return std::nullopt;
   return read_huggingface(*document, name_of_config(path), r.sink());
 }
@@ -113,10 +120,7 @@ std::optional<onnx::ReadResult> read_onnx_file(MapReader& r, const std::filesyst
   const onnx::ReadConfig config = read_onnx_keys(r);
   if (!word) return std::nullopt;
   const std::filesystem::path path = resolve(*word, base_directory);
-  if (!is_file(path)) {
-    r.complain("onnx", fmt::format("no file is called \"{}\"", path.lexically_normal().string()));
-    return std::nullopt;
-  }
+  if (!require_file(r, "onnx", path)) return std::nullopt;
   return onnx::read_onnx(path, config, r.sink());
 }
 
@@ -130,7 +134,7 @@ Found find_graph(MapReader& r, const std::filesystem::path& base_directory) {
   const Yaml* section = r.optional("graph");
   std::optional<Yaml> document;
   if (section->is_map()) document = *section;
-  else if (const std::optional<std::string> word = r.text("graph")) document = read_file(r, "graph", *word, base_directory);
+  else if (const std::optional<std::string> word = r.text("graph")) document = read_file(r, "graph", resolve(*word, base_directory));
   if (!document) return {};
   try {
     Graph graph = read_graph(*document, section->is_map() ? r.path_of("graph") : "");
@@ -162,15 +166,15 @@ Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
 // Keys beside the source that change its numbers.
 void apply_overrides(MapReader& r, Found& found) {
   constexpr std::string_view kKeys[] = {"sequence_length", "attention", "dropout", "expert_imbalance"};
-  ModelConfig* config = std::get_if<ModelConfig>(&found);
+  ModelConfig* config = found ? std::get_if<ModelConfig>(&*found) : nullptr;
   if (!config) {
     for (const std::string_view key : kKeys)
-      if (r.optional(key) && std::holds_alternative<GraphOf>(found)) r.complain(key, "this model has no such setting");
+      if (r.optional(key) && found) r.complain(key, "this model has no such setting");
     return;
   }
   TransformerConfig& layers = layers_of(*config);
-  const bool sees_images = std::holds_alternative<VisionConfig>(*config) || std::holds_alternative<ShiftedWindowConfig>(*config);
-  if (r.optional("sequence_length") && sees_images) r.complain("sequence_length", "of a vision transformer it follows from the image");
+  if (r.optional("sequence_length") && sees_images(*config))
+    r.complain("sequence_length", "of a vision transformer it follows from the image");
   read_overrides(r, layers);
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
@@ -203,29 +207,20 @@ Graph adapted(const Graph& graph, const Adapters& adapters, MapReader& r) {
   return r.sink().empty() ? with_adapters(graph, adapters) : graph;
 }
 
-std::string absolute_name(const std::filesystem::path& file) {
-  return base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string();
-}
-
 bool is_onnx(const std::filesystem::path& file) { return file.extension() == ".onnx"; }
 
-Yaml onnx_section(const std::filesystem::path& file) {
+// {KEY: file}
+Yaml section_of(std::string_view key, const std::filesystem::path& file) {
   Yaml section = Yaml::make_map();
-  section.set("onnx", Yaml::make_scalar(absolute_name(file)));
+  section.set(key, Yaml::make_scalar(base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string()));
   return section;
 }
 
 // A config gives the longest sequence that a model can take, not the one that it is trained on.
 std::string taken_length(HuggingFaceModel& model) {
-  const bool sees_images = std::holds_alternative<VisionConfig>(model.config) || std::holds_alternative<ShiftedWindowConfig>(model.config);
-  if (sees_images) return "";
+  if (sees_images(model.config)) return "";
   return fmt::format("sequences of {} tokens, the longest that config.json allows: write sequence_length beside huggingface for another",
                      layers_of(model.config).sequence_length);
-}
-
-Graph build_found(const Found& found, std::int64_t batch) {
-  if (const ModelConfig* config = std::get_if<ModelConfig>(&found)) return build(*config, batch);
-  return std::get<GraphOf>(found)(batch);
 }
 
 }  // namespace
@@ -239,13 +234,11 @@ Graph load_model(const Yaml& section, const std::string& path, const std::filesy
   r.finish();
   sink.throw_if_any();
   try {
-    Graph graph = build_found(found, batch);
+    Graph graph = graph_of(*found, batch);
     if (adapters) graph = adapted(graph, *adapters, r);
     sink.throw_if_any();
     return graph;
-  } catch (const ShapeError& e) { sink.add(section.mark, path, e.what()); }
-  sink.throw_if_any();
-  return {};
+  } catch (const ShapeError& e) { base::refuse(section.mark, path, e.what(), ""); }
 }
 
 std::vector<std::string> model_notes(const Yaml& section, const std::filesystem::path& base_directory) {
@@ -265,30 +258,23 @@ std::vector<std::string> model_notes(const Yaml& section, const std::filesystem:
 std::vector<std::string> model_argument_notes(const std::string& word) {
   const std::filesystem::path file(word);
   if (builtins().contains(word) || !is_file(file)) return {};
-  if (is_onnx(file)) return model_notes(onnx_section(file), {});
+  if (is_onnx(file)) return model_notes(section_of("onnx", file), {});
   const Yaml document = base::read_yaml(file);
   const Yaml* model = document.find("model");
   if (model != nullptr && document.find("foreshard")) return model_notes(*model, file.parent_path());
   if (!document.find("model_type")) return {};
-  Yaml section = Yaml::make_map();
-  section.set("huggingface", Yaml::make_scalar(absolute_name(file)));
-  return model_notes(section, {});
+  return model_notes(section_of("huggingface", file), {});
 }
 
 Graph load_model_argument(const std::string& word, std::int64_t batch) {
-  Yaml section = Yaml::make_map();
+  if (builtins().contains(word)) return builtin(word, batch);
   const std::filesystem::path file(word);
-  Diagnostics sink;
-  if (builtins().contains(word) || !is_file(file)) {
-    std::vector<std::string> names = builtin_names();
-    if (!builtins().contains(word))
-      sink.add({}, "", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, names));
-    sink.throw_if_any();
-    return builtin(word, batch);
-  }
-  if (is_onnx(file)) return load_model(onnx_section(file), "", {}, batch);
+  if (!is_file(file))
+    base::refuse("", fmt::format("\"{}\" is neither a builtin model nor a file", word), base::suggest(word, builtin_names()));
+  if (is_onnx(file)) return load_model(section_of("onnx", file), "", {}, batch);
   const Yaml document = base::read_yaml(file);
   if (const Yaml* model = document.find("model"); document.find("foreshard") && model) {  // of a scenario too: its other keys are its own
+    Diagnostics sink;
     MapReader(document, "", sink).format();
     sink.throw_if_any();
     return load_model(*model, "model", file.parent_path(), batch);
@@ -297,16 +283,10 @@ Graph load_model_argument(const std::string& word, std::int64_t batch) {
     const Graph graph = read_graph(document, "");
     try {
       return with_batch(graph, batch);
-    } catch (const ShapeError& e) { sink.add(document.mark, "", e.what()); }
-    sink.throw_if_any();
+    } catch (const ShapeError& e) { base::refuse(document.mark, "", e.what(), ""); }
   }
-  if (document.find("model_type") || document.find("architectures")) {
-    section.set("huggingface", Yaml::make_scalar(absolute_name(file)));
-    return load_model(section, "", {}, batch);
-  }
-  sink.add(document.mark, "", "is no model", "a model file has the key \"model\", is a graph file, or a Hugging Face config.json");
-  sink.throw_if_any();
-  return {};
+  if (document.find("model_type") || document.find("architectures")) return load_model(section_of("huggingface", file), "", {}, batch);
+  base::refuse(document.mark, "", "is no model", "a model file has the key \"model\", is a graph file, or a Hugging Face config.json");
 }
 
 }  // namespace pcg::models

@@ -35,8 +35,12 @@ std::vector<std::string> builtin_names() {
 Graph builtin(std::string_view name, std::int64_t batch) {
   const auto found = builtins().find(name);
   BASE_CHECK(found != builtins().end(), "no builtin is called {}", name);
-  if (const ModelConfig* config = std::get_if<ModelConfig>(&found->second)) return build(*config, batch);
-  return std::get<GraphOf>(found->second)(batch);
+  return graph_of(found->second, batch);
+}
+
+Graph graph_of(const Builtin& model, std::int64_t batch) {
+  if (const ModelConfig* config = std::get_if<ModelConfig>(&model)) return build(*config, batch);
+  return std::get<GraphOf>(model)(batch);
 }
 
 namespace {
@@ -178,34 +182,33 @@ namespace {
 
 using base::Yaml;
 
-using Reader = ModelConfig (*)(Config&);
-const std::map<std::string, Reader, std::less<>> kReaders{{"bert", read_bert},
-                                                          {"deepseek_v2", read_deepseek_v2},
-                                                          {"deepseek_v3", read_deepseek_v3},
-                                                          {"falcon", read_falcon},
-                                                          {"gemma", read_gemma},
-                                                          {"gemma2", read_gemma2},
-                                                          {"gemma3", read_gemma3},
-                                                          {"gemma3_text", read_gemma3},
-                                                          {"gpt2", read_gpt2},
-                                                          {"gpt_neox", read_gpt_neox},
-                                                          {"gpt_oss", read_gpt_oss},
-                                                          {"kimi_k2", read_deepseek_v3},
-                                                          {"llama", read_llama},
-                                                          {"llama4", read_llama4},
-                                                          {"llama4_text", read_llama4},
-                                                          {"mistral", read_mistral},
-                                                          {"mixtral", read_mixtral},
-                                                          {"nemotron", read_nemotron},
-                                                          {"nemotron_h", read_nemotron_h},
-                                                          {"opt", read_opt},
-                                                          {"phi3", read_phi3},
-                                                          {"qwen2", read_qwen2},
-                                                          {"qwen2_moe", read_qwen2_moe},
-                                                          {"qwen3", read_qwen3},
-                                                          {"qwen3_moe", read_qwen3_moe},
-                                                          {"t5", read_t5},
-                                                          {"vit", read_vit}};
+const std::map<std::string, Family*, std::less<>> kReaders{{"bert", read_bert},
+                                                           {"deepseek_v2", read_deepseek_v2},
+                                                           {"deepseek_v3", read_deepseek_v3},
+                                                           {"falcon", read_falcon},
+                                                           {"gemma", read_gemma},
+                                                           {"gemma2", read_gemma2},
+                                                           {"gemma3", read_gemma3},
+                                                           {"gemma3_text", read_gemma3},
+                                                           {"gpt2", read_gpt2},
+                                                           {"gpt_neox", read_gpt_neox},
+                                                           {"gpt_oss", read_gpt_oss},
+                                                           {"kimi_k2", read_deepseek_v3},
+                                                           {"llama", read_llama},
+                                                           {"llama4", read_llama4},
+                                                           {"llama4_text", read_llama4},
+                                                           {"mistral", read_mistral},
+                                                           {"mixtral", read_mixtral},
+                                                           {"nemotron", read_nemotron},
+                                                           {"nemotron_h", read_nemotron_h},
+                                                           {"opt", read_opt},
+                                                           {"phi3", read_phi3},
+                                                           {"qwen2", read_qwen2},
+                                                           {"qwen2_moe", read_qwen2_moe},
+                                                           {"qwen3", read_qwen3},
+                                                           {"qwen3_moe", read_qwen3_moe},
+                                                           {"t5", read_t5},
+                                                           {"vit", read_vit}};
 
 // Models of text and images keep the text's part by itself.
 const Yaml* text_part(const Yaml& document) {

@@ -32,10 +32,14 @@ struct HuggingFaceModel {
 // sequence_length, attention and dropout, which any model that is described by numbers may have.
 void read_overrides(base::MapReader& reader, TransformerConfig& config);
 
+// Published transformers (published.yaml). Throws base::InputError: an entry of that file is wrong.
+[[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
+
 using GraphOf = std::function<Graph(std::int64_t batch)>;
 // Described by numbers, which overrides may change; or built by a function of its own.
 using Builtin = std::variant<ModelConfig, GraphOf>;
 
 [[nodiscard]] const std::map<std::string, Builtin, std::less<>>& builtins();
+[[nodiscard]] Graph graph_of(const Builtin& model, std::int64_t batch);
 
 }  // namespace pcg::models

@@ -238,6 +238,7 @@ using Operator = std::variant<Input, Weight, Linear, BatchMatmul, Conv2d, Pool2d
                               Embedding, EmbeddingBag, Unary, Binary, Concat, Split, Slice, Reshape, Transpose, Broadcast, Dropout,
                               Reduction, CrossEntropy, SquaredError, Summands, MoeDispatch, ExpertLinear, MoeCombine>;
 
+[[nodiscard]] inline bool is_source(const Operator& op) { return std::holds_alternative<Input>(op) || std::holds_alternative<Weight>(op); }
 // The name used in graph files and tables: "linear", "batch_matmul", "layer_norm", ...
 [[nodiscard]] std::string_view kind_name(const Operator& op);
 // The names of all kinds, in the order of the alternatives of Operator.

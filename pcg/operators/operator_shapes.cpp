@@ -42,6 +42,13 @@ class Checked {
     refuse(text, std::forward<Args>(args)...);
     return {};
   }
+  // The outputs where what they need `fits`, else none: one in the shape of input 0, or of its sizes but for the last.
+  [[nodiscard]] std::vector<TensorShape> like_input(bool fits) const { return fits ? std::vector{in_[0]} : std::vector<TensorShape>(); }
+  [[nodiscard]] std::vector<TensorShape> with_last(std::int64_t size) const {
+    Sizes out = sizes(0);
+    out.back() = size;
+    return {real(std::move(out))};
+  }
   [[nodiscard]] bool inputs(std::size_t expected) {
     return in_.size() == expected || refuse("has {} inputs, expected {}", in_.size(), expected);
   }
@@ -131,21 +138,18 @@ std::vector<TensorShape> infer(const Weight& o, Checked& in) {
 }
 std::vector<TensorShape> infer(const Linear& o, Checked& in) {
   if (!in.weights(1)) return {};
-  Sizes out = in.sizes(0);
-  out.back() = o.out;
-  return {real(std::move(out))};
+  return in.with_last(o.out);
 }
 std::vector<TensorShape> infer(const BatchMatmul& o, Checked& in) {
   if (!in.inputs(2) || !in.rank_at_least(0, 2)) return {};
   const std::size_t rank = in.sizes(0).size();
   if (!in.rank(1, rank)) return {};
-  Sizes out = in.sizes(0);
   Sizes b = in.sizes(0);
-  out.back() = in.sizes(1)[o.transpose_b ? rank - 2 : rank - 1];
-  b[rank - 2] = o.transpose_b ? out.back() : in.sizes(0).back();
-  b[rank - 1] = o.transpose_b ? in.sizes(0).back() : out.back();
+  const std::int64_t k = b.back(), n = in.sizes(1)[o.transpose_b ? rank - 2 : rank - 1];
+  b[rank - 2] = o.transpose_b ? n : k;
+  b[rank - 1] = o.transpose_b ? k : n;
   if (!in.is(1, b)) return {};
-  return {real(std::move(out))};
+  return in.with_last(n);
 }
 std::vector<TensorShape> infer(const Conv2d& o, Checked& in) {
   if (in.count() > 0 && !in.rank(0, 4)) return {};
@@ -162,19 +166,9 @@ std::vector<TensorShape> infer(const Pool2d& o, Checked& in) {
   if (!in.window(x[2], o.rows) || !in.window(x[3], o.columns)) return {};
   return {real({x[0], x[1], places(x[2], o.rows), places(x[3], o.columns)})};
 }
-std::vector<TensorShape> infer(const LayerNorm&, Checked& in) {
-  if (!in.weights(1)) return {};
-  return {in.shape(0)};
-}
-std::vector<TensorShape> infer(const BatchNorm&, Checked& in) {
-  if (in.count() > 0 && !in.rank(0, 4)) return {};
-  if (!in.weights(1)) return {};
-  return {in.shape(0)};
-}
-std::vector<TensorShape> infer(const Softmax& o, Checked& in) {
-  if (!in.inputs(1) || !in.axis(o.axis)) return {};
-  return {in.shape(0)};
-}
+std::vector<TensorShape> infer(const LayerNorm&, Checked& in) { return in.like_input(in.weights(1)); }
+std::vector<TensorShape> infer(const BatchNorm&, Checked& in) { return in.like_input((in.count() == 0 || in.rank(0, 4)) && in.weights(1)); }
+std::vector<TensorShape> infer(const Softmax& o, Checked& in) { return in.like_input(in.inputs(1) && in.axis(o.axis)); }
 
 // Whether the last dim of input i holds `parts` heads.
 bool has_heads(Checked& in, std::size_t i, std::int64_t parts) {
@@ -223,16 +217,12 @@ std::vector<TensorShape> infer(const Attention& o, Checked& in) {
     if (!in.is(at++, {d.query})) return {};
   if (o.sinks && !in.is(at++, {o.heads})) return {};
   if (o.has_bias && (!in.rank(at, 2) || !in.is(at, {in.sizes(at)[0], o.heads}))) return {};
-  Sizes out = in.sizes(0);
-  out.back() = o.heads * d.value;
-  return {real(std::move(out))};
+  return in.with_last(o.heads * d.value);
 }
 std::vector<TensorShape> infer(const StateSpace& o, Checked& in) {
   if (in.count() > 0 && !in.rank_at_least(0, 2)) return {};
   if (!in.weights(1)) return {};
-  Sizes out = in.sizes(0);
-  out.back() = state_space_dims(o, out.back()).inner;
-  return {real(std::move(out))};
+  return in.with_last(state_space_dims(o, in.sizes(0).back()).inner);
 }
 std::vector<TensorShape> infer(const Embedding& o, Checked& in) {
   if (!in.weights(1) || !in.holds(0, Element::index)) return {};
@@ -244,10 +234,7 @@ std::vector<TensorShape> infer(const EmbeddingBag& o, Checked& in) {
   if (!in.weights(1) || !in.rank(0, 2) || !in.holds(0, Element::index)) return {};
   return {real({in.sizes(0)[0], o.width})};
 }
-std::vector<TensorShape> infer(const Unary&, Checked& in) {
-  if (!in.inputs(1)) return {};
-  return {in.shape(0)};
-}
+std::vector<TensorShape> infer(const Unary&, Checked& in) { return in.like_input(in.inputs(1)); }
 std::vector<TensorShape> infer(const Binary&, Checked& in) {
   if (!in.inputs(2)) return {};
   const Sizes& a = in.sizes(0);
@@ -334,10 +321,7 @@ std::vector<TensorShape> infer(const Broadcast& o, Checked& in) {
   out.sizes[axis] = o.size;
   return {out};
 }
-std::vector<TensorShape> infer(const Dropout&, Checked& in) {
-  if (!in.inputs(1)) return {};
-  return {in.shape(0)};
-}
+std::vector<TensorShape> infer(const Dropout&, Checked& in) { return in.like_input(in.inputs(1)); }
 std::vector<TensorShape> infer(const Reduction& o, Checked& in) {
   if (!in.inputs(1) || !in.axis(o.axis)) return {};
   const std::size_t axis = resolve_axis(o.axis, in.sizes(0).size());
@@ -352,10 +336,7 @@ std::vector<TensorShape> infer(const CrossEntropy&, Checked& in) {
   if (!in.is(1, positions) || !in.holds(1, Element::index)) return {};
   return {real(std::move(positions))};
 }
-std::vector<TensorShape> infer(const SquaredError&, Checked& in) {
-  if (!in.inputs(2) || !in.is(1, in.sizes(0))) return {};
-  return {in.shape(0)};
-}
+std::vector<TensorShape> infer(const SquaredError&, Checked& in) { return in.like_input(in.inputs(2) && in.is(1, in.sizes(0))); }
 std::vector<TensorShape> infer(const Summands& o, Checked& in) {
   if (o.parts.empty()) return in.refused("has no inputs");
   if (!in.inputs(o.parts.size())) return {};
@@ -375,9 +356,7 @@ std::vector<TensorShape> infer(const MoeDispatch& o, Checked& in) {
 std::vector<TensorShape> infer(const ExpertLinear& o, Checked& in) {
   if (in.count() > 0 && !in.rank(0, 4)) return {};
   if (!in.weights(1)) return {};
-  Sizes out = in.sizes(0);
-  out.back() = o.out;
-  return {real(std::move(out))};
+  return in.with_last(o.out);
 }
 std::vector<TensorShape> infer(const MoeCombine& o, Checked& in) {
   if (!in.inputs(2) || !in.rank(0, 4) || !in.rank(1, 3)) return {};

@@ -2,6 +2,7 @@
 // Plain (not parallel) tensors of a computation graph: sizes and what an element is. Precision is not part of a graph:
 // the training configuration sets it, so that one graph serves every precision.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -21,6 +22,8 @@ enum class Element { real, index };  // a number of the training precision; a to
 // layers, and multiply what is cast for these: fp8 with scales of a recipe (pcg/plan/low_precision.hpp), mxfp8 with a scale for 32 numbers,
 // nvfp4 in 4 bits with a scale for 16.
 enum class Precision { fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4 };
+constexpr auto words(Precision) { return std::to_array<std::string_view>({"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"}); }
+[[nodiscard]] constexpr std::string_view to_text(Precision p) { return words(p)[static_cast<std::size_t>(p)]; }
 // Linear layers cast what they multiply, and all else is in bf16.
 [[nodiscard]] constexpr bool casts_products(Precision p) { return p >= Precision::fp8; }
 // Whether activations have two bytes.
@@ -42,7 +45,6 @@ struct TensorShape {
 }
 
 [[nodiscard]] std::string to_text(const TensorShape& s);  // "[4, 512, 1024]", "[4, 512] index"
-[[nodiscard]] std::string_view to_text(Precision p);
 [[nodiscard]] base::Bytes element_bytes(Element e, Precision p);
 [[nodiscard]] base::Bytes bytes_of(const TensorShape& s, Precision p);
 

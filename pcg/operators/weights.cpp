@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <boost/mp11/algorithm.hpp>
 #include <optional>
 #include <string_view>
 
@@ -12,20 +14,8 @@ namespace {
 
 using Shapes = std::span<const TensorShape>;
 
-// How many activations come before the weights; an operator not listed here has no weight slots.
-template <class Other>
-std::size_t first_weight(const Other&, std::size_t input_count) {
-  return input_count;
-}
-std::size_t first_weight(const Linear&, std::size_t) { return 1; }
-std::size_t first_weight(const Conv2d&, std::size_t) { return 1; }
-std::size_t first_weight(const LayerNorm&, std::size_t) { return 1; }
-std::size_t first_weight(const BatchNorm&, std::size_t) { return 1; }
-std::size_t first_weight(const Attention& o, std::size_t) { return o.packed ? 1 : 3; }
-std::size_t first_weight(const StateSpace&, std::size_t) { return 1; }
-std::size_t first_weight(const Embedding&, std::size_t) { return 1; }
-std::size_t first_weight(const EmbeddingBag&, std::size_t) { return 1; }
-std::size_t first_weight(const ExpertLinear&, std::size_t) { return 1; }
+// One activation comes before their weights.
+using OneActivation = boost::mp11::mp_list<Linear, Conv2d, LayerNorm, BatchNorm, StateSpace, Embedding, EmbeddingBag, ExpertLinear>;
 
 using Weights = base::Attempt<std::vector<TensorShape>>;
 
@@ -36,6 +26,10 @@ std::optional<base::Refusal> lacks(std::string_view name, Shapes activations, st
   return base::Refusal{fmt::format("{}: input 0 is {}, expected at least {} dims", name, to_text(activations[0]), rank)};
 }
 
+std::vector<TensorShape> with_bias(TensorShape weight, bool has_bias, TensorShape bias) {
+  return has_bias ? std::vector{std::move(weight), std::move(bias)} : std::vector{std::move(weight)};
+}
+
 template <class Other>
 Weights weights_of(const Other&, Shapes) {
   return std::vector<TensorShape>{};
@@ -44,28 +38,22 @@ Weights weights_of(const Other&, Shapes) {
 Weights weights_of(const Linear& o, Shapes a) {
   if (auto why = lacks("linear", a, 1)) return *why;
   const std::int64_t k = a[0].sizes.back();
-  std::vector<TensorShape> result{o.transposed_weight ? real({o.out, k}) : real({k, o.out})};
-  if (o.has_bias) result.push_back(real({o.out}));
-  return result;
+  return with_bias(o.transposed_weight ? real({o.out, k}) : real({k, o.out}), o.has_bias, real({o.out}));
 }
 Weights weights_of(const Conv2d& o, Shapes a) {
   if (auto why = lacks("conv2d", a, 4)) return *why;
   const std::int64_t channels = a[0].sizes[1];
   if (o.groups < 1 || channels % o.groups != 0)
     return base::Refusal{fmt::format("conv2d: {} channels do not divide into {} groups", channels, o.groups)};
-  std::vector<TensorShape> result{real({o.out, channels / o.groups, o.rows.kernel, o.columns.kernel})};
-  if (o.has_bias) result.push_back(real({o.out}));
-  return result;
+  return with_bias(real({o.out, channels / o.groups, o.rows.kernel, o.columns.kernel}), o.has_bias, real({o.out}));
 }
 Weights weights_of(const LayerNorm& o, Shapes a) {
   if (auto why = lacks("layer_norm", a, 1)) return *why;
-  const std::int64_t h = a[0].sizes.back();
-  return std::vector<TensorShape>(o.rms ? 1 : 2, real({h}));
+  return std::vector<TensorShape>(o.rms ? 1 : 2, real({a[0].sizes.back()}));
 }
 Weights weights_of(const BatchNorm&, Shapes a) {
   if (auto why = lacks("batch_norm", a, 4)) return *why;
-  const std::int64_t channels = a[0].sizes[1];
-  return std::vector<TensorShape>(2, real({channels}));
+  return std::vector<TensorShape>(2, real({a[0].sizes[1]}));
 }
 Weights weights_of(const Attention& o, Shapes a) {
   // T5 uses 32 buckets of relative positions (Raffel et al., arXiv 1910.10683, section 2.1); another count may be given.
@@ -96,17 +84,17 @@ Weights weights_of(const EmbeddingBag& o, Shapes) { return std::vector{real({o.v
 Weights weights_of(const ExpertLinear& o, Shapes a) {
   if (auto why = lacks("expert_linear", a, 4)) return *why;
   const std::vector<std::int64_t>& x = a[0].sizes;
-  std::vector<TensorShape> result{real({x.front(), x.back(), o.out})};
-  if (o.has_bias) result.push_back(real({x.front(), o.out}));
-  return result;
+  return with_bias(real({x.front(), x.back(), o.out}), o.has_bias, real({x.front(), o.out}));
 }
 
 }  // namespace
 
 std::vector<bool> weight_slots(const Operator& op, std::size_t input_count) {
-  const std::size_t first = std::visit([&](const auto& o) { return first_weight(o, input_count); }, op);
-  std::vector<bool> slots(input_count, false);
-  for (std::size_t i = first; i < input_count; ++i) slots[i] = true;
+  const auto* attention = std::get_if<Attention>(&op);
+  const bool has_slots = attention || std::visit([]<class O>(const O&) { return boost::mp11::mp_contains<OneActivation, O>::value; }, op);
+  std::vector<bool> slots(input_count, has_slots);
+  const std::size_t activations = attention ? attention_activations(*attention) : 1;
+  std::fill_n(slots.begin(), std::min(activations, input_count), false);
   return slots;
 }
 

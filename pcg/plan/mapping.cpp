@@ -79,8 +79,8 @@ std::optional<std::string> violation(const MachineView& v, const Sharding& s, in
     const std::int64_t reach = static_cast<std::int64_t>(v.strides[a]) * (degrees[a] - 1);
     (reach < 0 ? lowest : highest) += reach;
   }
-  if (outside(lowest)) return fmt::format("device {} is not one of 0 .. {}", lowest, device_count - 1);
-  if (outside(highest)) return fmt::format("device {} is not one of 0 .. {}", highest, device_count - 1);
+  for (const std::int64_t device : {lowest, highest})
+    if (outside(device)) return fmt::format("device {} is not one of 0 .. {}", device, device_count - 1);
   return std::nullopt;
 }
 

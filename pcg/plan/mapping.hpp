@@ -2,7 +2,6 @@
 // Machine mapping: the device that runs each point of an operator's task space (Unity, OSDI'22, section 3.2 and Figure 7). Devices are
 // numbered machine by machine, so a stride that is a multiple of the GPUs per machine walks across machines.
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

@@ -157,67 +157,6 @@ void check_batch(const Plan& plan, Problems& problems) {
 
 }  // namespace
 
-template <>
-const std::vector<std::string>& names<Precision>() {
-  static const std::vector<std::string> all{"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Fp8Scaling>() {
-  static const std::vector<std::string> all{"delayed", "current", "blockwise"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Optimizer>() {
-  static const std::vector<std::string> all{"sgd", "momentum", "adam", "muon"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Framework>() {
-  static const std::vector<std::string> all{"generic", "megatron", "megatron-core", "deepspeed", "pytorch"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<ScheduleKind>() {
-  static const std::vector<std::string> all{"gpipe", "1f1b", "interleaved", "flexible", "breadth-first", "zb-h1", "dualpipe", "2bw"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Recompute>() {
-  static const std::vector<std::string> all{"none", "selective", "full"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<KeyExchange>() {
-  static const std::vector<std::string> all{"gather", "ring"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Padded>() {
-  static const std::vector<std::string> all{"vocabulary", "expert_capacity"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Dispatch>() {
-  static const std::vector<std::string> all{"nccl", "deepep", "hybridep", "allgather"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<BetweenStages>() {
-  static const std::vector<std::string> all{"local-all-gather", "send-recv", "signal"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<WeightStorage>() {
-  static const std::vector<std::string> all{"bf16", "fp8", "fp8_transposed", "mxfp8", "nvfp4"};
-  return all;
-}
-template <>
-const std::vector<std::string>& names<Module>() {
-  static const std::vector<std::string> all{"attention", "norm", "mlp", "moe", "activation", "mla_up", "shared"};
-  return all;
-}
-
 bool merges_passes(const Plan& plan) { return plan.overlap.experts.value_or(plan.schedule == ScheduleKind::dual_pipe); }
 
 std::vector<std::string> violations(const Plan& plan) {

@@ -6,6 +6,7 @@
 // recomputed_units.hpp the nodes that a backward pass computes again.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -127,32 +128,29 @@ struct Plan {
 [[nodiscard]] constexpr bool has_fp8_attention(Precision p) { return p == Precision::fp8 || p == Precision::mxfp8; }
 
 // The names of a choice's values in files and on the command line, in the order of the enum: "1f1b", "adam", ...
+constexpr auto words(Fp8Scaling) { return std::to_array<std::string_view>({"delayed", "current", "blockwise"}); }
+constexpr auto words(Optimizer) { return std::to_array<std::string_view>({"sgd", "momentum", "adam", "muon"}); }
+constexpr auto words(Framework) {
+  return std::to_array<std::string_view>({"generic", "megatron", "megatron-core", "deepspeed", "pytorch"});
+}
+constexpr auto words(ScheduleKind) {
+  return std::to_array<std::string_view>({"gpipe", "1f1b", "interleaved", "flexible", "breadth-first", "zb-h1", "dualpipe", "2bw"});
+}
+constexpr auto words(Recompute) { return std::to_array<std::string_view>({"none", "selective", "full"}); }
+constexpr auto words(KeyExchange) { return std::to_array<std::string_view>({"gather", "ring"}); }
+constexpr auto words(Padded) { return std::to_array<std::string_view>({"vocabulary", "expert_capacity"}); }
+constexpr auto words(Dispatch) { return std::to_array<std::string_view>({"nccl", "deepep", "hybridep", "allgather"}); }
+constexpr auto words(BetweenStages) { return std::to_array<std::string_view>({"local-all-gather", "send-recv", "signal"}); }
+constexpr auto words(Module) {
+  return std::to_array<std::string_view>({"attention", "norm", "mlp", "moe", "activation", "mla_up", "shared"});
+}
+constexpr auto words(WeightStorage) { return std::to_array<std::string_view>({"bf16", "fp8", "fp8_transposed", "mxfp8", "nvfp4"}); }
 template <class Enum>
-[[nodiscard]] const std::vector<std::string>& names();
-template <>
-const std::vector<std::string>& names<Precision>();
-template <>
-const std::vector<std::string>& names<Fp8Scaling>();
-template <>
-const std::vector<std::string>& names<Optimizer>();
-template <>
-const std::vector<std::string>& names<Framework>();
-template <>
-const std::vector<std::string>& names<ScheduleKind>();
-template <>
-const std::vector<std::string>& names<Recompute>();
-template <>
-const std::vector<std::string>& names<KeyExchange>();
-template <>
-const std::vector<std::string>& names<Padded>();
-template <>
-const std::vector<std::string>& names<Dispatch>();
-template <>
-const std::vector<std::string>& names<BetweenStages>();
-template <>
-const std::vector<std::string>& names<Module>();
-template <>
-const std::vector<std::string>& names<WeightStorage>();
+[[nodiscard]] const std::vector<std::string>& names() {
+  constexpr auto all = words(Enum{});
+  static const std::vector<std::string> names(all.begin(), all.end());
+  return names;
+}
 template <class Enum>
 [[nodiscard]] const std::string& name_of(Enum e) {
   return names<Enum>()[static_cast<std::size_t>(e)];

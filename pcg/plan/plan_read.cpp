@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/mp11/algorithm.hpp>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -50,22 +51,16 @@ Enum chosen(MapReader& r, std::string_view key, Enum usual) {
   return static_cast<Enum>(r.choice(key, names<Enum>()).value_or(static_cast<std::size_t>(usual)));
 }
 
-int degree_of(MapReader& r) { return required_small(r, "degree", 1, 1); }
-int dim_of(MapReader& r) { return required_small(r, "dim", 0, 0); }
-int count_of(MapReader& r) { return required_small(r, "count", 1, 1); }
-void read(Partition& p, MapReader& r) { p = {dim_of(r), degree_of(r)}; }
-void read(Combine& c, MapReader& r) { c = {dim_of(r), degree_of(r)}; }
-void read(Replicate& p, MapReader& r) { p = {degree_of(r)}; }
-void read(Reduce& p, MapReader& r) { p = {degree_of(r)}; }
-void read(Discard& d, MapReader& r) { d = {degree_of(r)}; }
-void read(Pipeline& p, MapReader& r) { p = {dim_of(r), count_of(r)}; }
-void read(Batch& b, MapReader& r) { b = {dim_of(r), count_of(r)}; }
-
-// The alternative of that number.
-template <std::size_t... I>
-ParallelOperator read_parallel(std::size_t kind, MapReader& r, std::index_sequence<I...>) {
+ParallelOperator read_parallel(std::size_t kind, MapReader& r) {
   ParallelOperator op;
-  ((kind == I ? read(op.emplace<I>(), r) : void()), ...);
+  boost::mp11::mp_with_index<std::variant_size_v<ParallelOperator>>(kind, [&](auto number) { op.emplace<number>(); });
+  std::visit(
+      [&](auto& o) {
+        if constexpr (requires { o.dim; }) o.dim = required_small(r, "dim", 0, 0);
+        if constexpr (requires { o.degree; }) o.degree = required_small(r, "degree", 1, 1);
+        if constexpr (requires { o.count; }) o.count = required_small(r, "count", 1, 1);
+      },
+      op);
   return op;
 }
 
@@ -188,8 +183,7 @@ class NodeReader {
     std::optional<NodeId> id;
     MachineView view;
     if (kind_number && *kind_number >= operators) {
-      const ParallelOperator op =
-          read_parallel(*kind_number - operators, r, std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
+      const ParallelOperator op = read_parallel(*kind_number - operators, r);
       r.finish();
       if (inputs && inputs->size() != 1) r.complain("in", fmt::format("{} has {} inputs, expected 1", kind_name(op), inputs->size()));
       if (inputs && sink_.size() == problems) id = added(r, builder_.try_add(name, op, inputs->front(), block));
@@ -242,9 +236,8 @@ class NodeReader {
     if (!sharding) return std::nullopt;
     const std::optional<NodeId> id = added(r, builder_.try_add(name, op, inputs, *sharding, block));
     if (!id) return std::nullopt;
-    const bool source = std::holds_alternative<Input>(op) || std::holds_alternative<Weight>(op);
-    if (source && view != MachineView{}) r.complain("view", "data lie where they are used: an input or weight has no view");
-    if (!source)
+    if (is_source(op) && view != MachineView{}) r.complain("view", "data lie where they are used: an input or weight has no view");
+    if (!is_source(op))
       if (auto v = violation(view, *sharding, plan_.gpus)) r.complain("view", *v);
     return id;
   }

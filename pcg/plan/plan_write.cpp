@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <functional>
+
 #include "base/yaml/parse.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/plan.hpp"
@@ -15,6 +17,14 @@ template <class T>
 Yaml scalar(const T& value) {
   return Yaml::make_scalar(fmt::format("{}", value));
 }
+// What `text` says of each.
+template <class T>
+Yaml list(const std::vector<T>& values, auto&& text) {
+  Yaml y = Yaml::make_sequence();
+  for (const T& value : values) y.items.push_back(scalar(text(value)));
+  return y;
+}
+Yaml list(const std::vector<int>& values) { return list(values, std::identity()); }
 
 Yaml training_of(const TrainingConfig& t) {
   Yaml y = Yaml::make_map();
@@ -48,15 +58,8 @@ Yaml schedule_of(const Plan& plan) {
   return y;
 }
 
-void add_blocks(const char* key, const std::vector<int>& blocks, Yaml& y) {
-  if (blocks.empty()) return;
-  Yaml numbers = Yaml::make_sequence();
-  for (const int b : blocks) numbers.items.push_back(scalar(b));
-  y.set(key, std::move(numbers));
-}
-
 void add_zero(const ZeroPolicy& policy, Yaml& y) {
-  add_blocks("zero_blocks", policy.blocks, y);
+  if (!policy.blocks.empty()) y.set("zero_blocks", list(policy.blocks));
   if (policy.groups > 1) y.set("shard_groups", scalar(policy.groups));
   if (policy.prefetch) y.set("prefetch", scalar(*policy.prefetch));
   if (policy.accumulates) y.set("synchronise", scalar("iteration"));
@@ -75,12 +78,8 @@ Yaml memory_of(const Plan& plan) {
   y.set("recompute", scalar(name_of(plan.recompute)));
   const MemoryPolicy& policy = plan.memory;
   if (policy.recomputed.blocks > 0) y.set("recomputed_blocks", scalar(policy.recomputed.blocks));
-  add_blocks("recomputed_only", policy.recomputed.only, y);
-  if (!policy.recomputed.modules.empty()) {
-    Yaml modules = Yaml::make_sequence();
-    for (const Module m : policy.recomputed.modules) modules.items.push_back(scalar(name_of(m)));
-    y.set("recomputed_modules", std::move(modules));
-  }
+  if (!policy.recomputed.only.empty()) y.set("recomputed_only", list(policy.recomputed.only));
+  if (!policy.recomputed.modules.empty()) y.set("recomputed_modules", list(policy.recomputed.modules, [](Module m) { return name_of(m); }));
   y.set("zero", scalar(plan.zero));
   add_zero(policy.zero, y);
   if (policy.weights != WeightStorage::bf16) y.set("weights", scalar(name_of(policy.weights)));
@@ -143,19 +142,16 @@ Yaml blocks_of(const Pcg& pcg) {
   return y;
 }
 
-struct ParallelWriter {
-  Yaml& y;
-  void degree(int d) const { y.set("degree", scalar(d)); }
-  void dim(int d) const { y.set("dim", scalar(d)); }
-  void count(int n) const { y.set("count", scalar(n)); }
-  void operator()(const Partition& p) const { dim(p.dim), degree(p.degree); }
-  void operator()(const Combine& c) const { dim(c.dim), degree(c.degree); }
-  void operator()(const Replicate& r) const { degree(r.degree); }
-  void operator()(const Reduce& r) const { degree(r.degree); }
-  void operator()(const Discard& d) const { degree(d.degree); }
-  void operator()(const Pipeline& p) const { dim(p.dim), count(p.count); }
-  void operator()(const Batch& b) const { dim(b.dim), count(b.count); }
-};
+void write_parallel(const ParallelOperator& op, Yaml& y) {
+  y.set("op", scalar(kind_name(op)));
+  std::visit(
+      [&](const auto& o) {
+        if constexpr (requires { o.dim; }) y.set("dim", scalar(o.dim));
+        if constexpr (requires { o.degree; }) y.set("degree", scalar(o.degree));
+        if constexpr (requires { o.count; }) y.set("count", scalar(o.count));
+      },
+      op);
+}
 
 // Loops are named rather than numbered, so that a file can be read without the definitions of operators.
 // Degrees above 1, by the names of their loops.
@@ -173,17 +169,9 @@ Yaml sharding_of(const Pcg& pcg, NodeId id) {
 
 Yaml view_of(const MachineView& v) {
   Yaml y = Yaml::make_map();
-  if (!v.devices.empty()) {
-    Yaml devices = Yaml::make_sequence();
-    for (DeviceId d : v.devices) devices.items.push_back(scalar(d.value));
-    y.set("devices", std::move(devices));
-    return y;
-  }
-  y.set("start", scalar(v.start.value));
-  if (v.strides.empty()) return y;
-  Yaml strides = Yaml::make_sequence();
-  for (int s : v.strides) strides.items.push_back(scalar(s));
-  y.set("strides", std::move(strides));
+  if (!v.devices.empty()) y.set("devices", list(v.devices, [](DeviceId d) { return d.value; }));
+  else y.set("start", scalar(v.start.value));
+  if (v.devices.empty() && !v.strides.empty()) y.set("strides", list(v.strides));
   return y;
 }
 
@@ -191,20 +179,13 @@ Yaml node_of(const Plan& plan, NodeId id) {
   const PcgNode& node = plan.pcg.node(id);
   Yaml y = Yaml::make_map();
   y.set("name", scalar(node.name));
-  if (const Operator* op = node.operation()) {
-    write_operator(*op, y);
-  } else {
-    y.set("op", scalar(kind_name(*node.parallel_operator())));
-    std::visit(ParallelWriter{y}, *node.parallel_operator());
-  }
-  if (!node.inputs.empty()) {
-    Yaml in = Yaml::make_sequence();
-    for (TensorRef t : node.inputs) {
-      const std::string& from = plan.pcg.node(t.node).name;
-      in.items.push_back(t.output == 0 ? scalar(from) : scalar(fmt::format("{}:{}", from, t.output)));
-    }
-    y.set("in", std::move(in));
-  }
+  if (const Operator* op = node.operation()) write_operator(*op, y);
+  else write_parallel(*node.parallel_operator(), y);
+  const auto tensor_name = [&](TensorRef t) {
+    const std::string& from = plan.pcg.node(t.node).name;
+    return t.output == 0 ? from : fmt::format("{}:{}", from, t.output);
+  };
+  if (!node.inputs.empty()) y.set("in", list(node.inputs, tensor_name));
   if (node.operation())
     if (Yaml shard = sharding_of(plan.pcg, id); !shard.entries.empty()) y.set("shard", std::move(shard));
   // Defaults are not written: most nodes of a plan have no view, stage or block of their own.

@@ -13,123 +13,27 @@
 namespace pcg {
 namespace {
 
-// Answers for one operator of a graph.
+// The new sizes of one operator of a graph: of counts by the map, of dims as the sums of their segments.
 class NewSizes {
  public:
-  virtual ~NewSizes() = default;
-  // Returns the new value of a count that is no dim's size: heads, groups, a window.
-  virtual std::int64_t count(std::int64_t old) = 0;
+  // `asked`, if given, takes down the old size of what is asked for.
+  NewSizes(const SizeMap& map, const Together& one, GraphNodeId node, std::set<std::int64_t>* asked = nullptr)
+      : map_(map), one_(one), node_(node), asked_(asked) {}
+
+  // Returns the new value of a segment, or of a count that is no dim's size: heads, groups, a window.
+  [[nodiscard]] std::int64_t count(std::int64_t old) const {
+    if (asked_ != nullptr) asked_->insert(old);
+    return new_size(map_, old);
+  }
   // Return the new size of a dim of the operator's own output, or of its input.
-  virtual std::int64_t output(std::size_t output, std::size_t dim, std::int64_t old) = 0;
-  virtual std::int64_t input(std::size_t input, std::size_t dim, std::int64_t old) = 0;
-  // Returns where an offset inside a dim of input 0 comes to lie. `old` and `now`: the dim's sizes.
-  virtual std::int64_t offset(std::size_t dim, std::int64_t at, std::int64_t old, std::int64_t now) = 0;
-};
-
-using Shapes = std::span<const TensorShape>;
-
-void replace_shape(TensorShape& s, NewSizes& n) {
-  for (std::size_t d = 0; d < s.sizes.size(); ++d) s.sizes[d] = n.output(0, d, s.sizes[d]);
-}
-
-// --- one overload per operator that carries sizes ---
-template <class Other>
-void resize_operator(Other&, NewSizes&, Shapes, Shapes) {}
-void resize_operator(Input& o, NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
-void resize_operator(Weight& o, NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
-void resize_operator(Linear& o, NewSizes& n, Shapes before, Shapes) { o.out = n.output(0, before[0].sizes.size() - 1, o.out); }
-void resize_operator(Conv2d& o, NewSizes& n, Shapes, Shapes) {
-  o.out = n.output(0, 1, o.out);
-  o.groups = static_cast<int>(n.count(o.groups));
-}
-void resize_operator(Attention& o, NewSizes& n, Shapes, Shapes) {
-  o.heads = n.count(o.heads);
-  o.kv_heads = n.count(o.kv_heads);
-  if (o.window > 0) o.window = n.count(o.window);
-}
-void resize_operator(StateSpace& o, NewSizes& n, Shapes, Shapes) {
-  o.heads = n.count(o.heads);
-  o.groups = n.count(o.groups);
-  o.state = n.count(o.state);
-}
-void resize_operator(Embedding& o, NewSizes& n, Shapes before, Shapes) {
-  o.vocabulary = n.input(1, 0, o.vocabulary);
-  o.width = n.output(0, before[0].sizes.size(), o.width);
-}
-void resize_operator(EmbeddingBag& o, NewSizes& n, Shapes, Shapes) {
-  o.vocabulary = n.input(1, 0, o.vocabulary);
-  o.width = n.output(0, 1, o.width);
-}
-void resize_operator(Split& o, NewSizes& n, Shapes before, Shapes) {
-  const std::size_t axis = resolve_axis(o.axis, before[0].sizes.size());
-  for (std::size_t i = 0; i < o.sizes.size(); ++i) o.sizes[i] = n.output(i, axis, o.sizes[i]);
-}
-// A slice of all stays one.
-void resize_operator(Slice& o, NewSizes& n, Shapes before, Shapes after) {
-  const auto axis = resolve_axis(o.axis, before[0].sizes.size());
-  const std::int64_t old_size = before[0].sizes[axis], new_size = after[0].sizes[axis];
-  o.begin = n.offset(axis, o.begin, old_size, new_size);
-  o.length = o.length == old_size ? new_size : n.output(0, axis, o.length);
-}
-void resize_operator(Reshape& o, NewSizes& n, Shapes, Shapes) {
-  for (std::size_t d = 0; d < o.sizes.size(); ++d)
-    if (o.sizes[d] > 0) o.sizes[d] = n.output(0, d, o.sizes[d]);
-}
-void resize_operator(Broadcast& o, NewSizes& n, Shapes before, Shapes) {
-  o.size = n.output(0, resolve_axis(o.axis, before[0].sizes.size()), o.size);
-}
-void resize_operator(ExpertLinear& o, NewSizes& n, Shapes, Shapes) { o.out = n.output(0, 3, o.out); }
-// Groups say where tokens travel, not what comes of them: fewer experts may not divide into them.
-template <class Routed>
-void resize_routing(Routed& o, Shapes before, Shapes after) {
-  if (before[1].sizes[2] != after[1].sizes[2]) o.groups = o.groups_per_token = 1;
-}
-void resize_operator(MoeDispatch& o, NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
-void resize_operator(MoeCombine& o, NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
-
-// Returns the operator with its free sizes replaced; it asks for each of them. `before` and `after`: the shapes of its inputs in the old
-// and the new graph.
-Operator with_sizes(const Operator& op, NewSizes& sizes, std::span<const TensorShape> before, std::span<const TensorShape> after) {
-  Operator result = op;
-  std::visit([&](auto& o) { resize_operator(o, sizes, before, after); }, result);
-  return result;
-}
-
-std::int64_t look_up(const SizeMap& map, std::int64_t size) {
-  const auto it = map.find(size);
-  return it == map.end() ? size : it->second;
-}
-
-// A place inside a segment that has a size of its own is there; others keep their place in proportion.
-std::int64_t inside(const SizeMap& map, std::int64_t at, std::int64_t old, std::int64_t now) {
-  const auto it = map.find(at);
-  return it != map.end() ? it->second : at * now / old;
-}
-
-class ByValue : public NewSizes {
- public:
-  explicit ByValue(const SizeMap& map) : map_(map) {}
-  std::int64_t count(std::int64_t old) override { return look_up(map_, old); }
-  std::int64_t output(std::size_t, std::size_t, std::int64_t old) override { return look_up(map_, old); }
-  std::int64_t input(std::size_t, std::size_t, std::int64_t old) override { return look_up(map_, old); }
-  std::int64_t offset(std::size_t, std::int64_t at, std::int64_t old, std::int64_t now) override { return inside(map_, at, old, now); }
-
- private:
-  const SizeMap& map_;
-};
-
-class BySegments : public NewSizes {
- public:
-  BySegments(const SizeMap& map, const Together& one, GraphNodeId node) : map_(map), one_(one), node_(node) {}
-  std::int64_t count(std::int64_t old) override { return look_up(map_, old); }
-  std::int64_t output(std::size_t output, std::size_t dim, std::int64_t) override { return sum({node_, static_cast<int>(output)}, dim); }
-  std::int64_t input(std::size_t input, std::size_t dim, std::int64_t) override { return sum(one_.graph.node(node_).inputs[input], dim); }
-  std::int64_t offset(std::size_t dim, std::int64_t at, std::int64_t, std::int64_t) override {
+  [[nodiscard]] std::int64_t output(std::size_t output, std::size_t dim) const { return sum({node_, static_cast<int>(output)}, dim); }
+  [[nodiscard]] std::int64_t input(std::size_t input, std::size_t dim) const { return sum(one_.graph.node(node_).inputs[input], dim); }
+  // Returns where an offset inside a dim of input 0 comes to lie.
+  [[nodiscard]] std::int64_t offset(std::size_t dim, std::int64_t at) const {
     std::int64_t begin = 0, result = 0;
     for (std::int64_t size : one_.segments.of(one_.number, one_.graph.node(node_).inputs[0], dim)) {
       if (begin == at) break;
-      const std::int64_t now = look_up(map_, size);
-      result += begin + size <= at ? now : inside(map_, at - begin, size, now);  // inside: where a dim is not cut further
+      result += begin + size <= at ? count(size) : inside(at - begin, size);  // inside: where a dim is not cut further
       begin += size;
       if (begin > at) break;
     }
@@ -139,78 +43,99 @@ class BySegments : public NewSizes {
  private:
   [[nodiscard]] std::int64_t sum(GraphTensorRef t, std::size_t dim) const {
     std::int64_t result = 0;
-    for (std::int64_t size : one_.segments.of(one_.number, t, dim)) result += look_up(map_, size);
+    for (std::int64_t size : one_.segments.of(one_.number, t, dim)) result += count(size);
     return result;
+  }
+  // A place inside a segment that has a size of its own is there; others keep their place in proportion.
+  [[nodiscard]] std::int64_t inside(std::int64_t at, std::int64_t size) const {
+    const auto it = map_.find(at);
+    return it != map_.end() ? it->second : at * new_size(map_, size) / size;
   }
 
   const SizeMap& map_;
   const Together& one_;
   GraphNodeId node_;
+  std::set<std::int64_t>* asked_;
 };
 
-// Notes down what it is asked for.
-class Asked : public NewSizes {
- public:
-  Asked(std::set<std::int64_t>& sizes, const Together& one, GraphNodeId node) : sizes_(sizes), one_(one), node_(node) {}
-  std::int64_t count(std::int64_t old) override {
-    sizes_.insert(old);
-    return old;
-  }
-  std::int64_t output(std::size_t output, std::size_t dim, std::int64_t old) override {
-    return add({node_, static_cast<int>(output)}, dim, old);
-  }
-  std::int64_t input(std::size_t input, std::size_t dim, std::int64_t old) override {
-    return add(one_.graph.node(node_).inputs[input], dim, old);
-  }
-  std::int64_t offset(std::size_t dim, std::int64_t at, std::int64_t, std::int64_t) override {
-    std::int64_t begin = 0;
-    for (std::int64_t size : one_.segments.of(one_.number, one_.graph.node(node_).inputs[0], dim))
-      if ((begin += size) <= at) sizes_.insert(size);
-    return at;
-  }
+using Shapes = std::span<const TensorShape>;
 
- private:
-  std::int64_t add(GraphTensorRef t, std::size_t dim, std::int64_t old) {
-    for (std::int64_t size : one_.segments.of(one_.number, t, dim)) sizes_.insert(size);
-    return old;
-  }
+void replace_shape(TensorShape& s, const NewSizes& n) {
+  for (std::size_t d = 0; d < s.sizes.size(); ++d) s.sizes[d] = n.output(0, d);
+}
 
-  std::set<std::int64_t>& sizes_;
-  const Together& one_;
-  GraphNodeId node_;
-};
+// --- one overload per operator that carries sizes ---
+template <class Other>
+void resize_operator(Other&, const NewSizes&, Shapes, Shapes) {}
+void resize_operator(Input& o, const NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
+void resize_operator(Weight& o, const NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }
+void resize_operator(Linear& o, const NewSizes& n, Shapes before, Shapes) { o.out = n.output(0, before[0].sizes.size() - 1); }
+void resize_operator(Conv2d& o, const NewSizes& n, Shapes, Shapes) {
+  o.out = n.output(0, 1);
+  o.groups = static_cast<int>(n.count(o.groups));
+}
+void resize_operator(Attention& o, const NewSizes& n, Shapes, Shapes) {
+  o.heads = n.count(o.heads);
+  o.kv_heads = n.count(o.kv_heads);
+  if (o.window > 0) o.window = n.count(o.window);
+}
+void resize_operator(StateSpace& o, const NewSizes& n, Shapes, Shapes) {
+  o.heads = n.count(o.heads);
+  o.groups = n.count(o.groups);
+  o.state = n.count(o.state);
+}
+void resize_operator(Embedding& o, const NewSizes& n, Shapes before, Shapes) {
+  o.vocabulary = n.input(1, 0);
+  o.width = n.output(0, before[0].sizes.size());
+}
+void resize_operator(EmbeddingBag& o, const NewSizes& n, Shapes, Shapes) {
+  o.vocabulary = n.input(1, 0);
+  o.width = n.output(0, 1);
+}
+void resize_operator(Split& o, const NewSizes& n, Shapes before, Shapes) {
+  const std::size_t axis = resolve_axis(o.axis, before[0].sizes.size());
+  for (std::size_t i = 0; i < o.sizes.size(); ++i) o.sizes[i] = n.output(i, axis);
+}
+// A slice of all stays one.
+void resize_operator(Slice& o, const NewSizes& n, Shapes before, Shapes after) {
+  const auto axis = resolve_axis(o.axis, before[0].sizes.size());
+  o.begin = n.offset(axis, o.begin);
+  o.length = o.length == before[0].sizes[axis] ? after[0].sizes[axis] : n.output(0, axis);
+}
+void resize_operator(Reshape& o, const NewSizes& n, Shapes, Shapes) {
+  for (std::size_t d = 0; d < o.sizes.size(); ++d)
+    if (o.sizes[d] > 0) o.sizes[d] = n.output(0, d);
+}
+void resize_operator(Broadcast& o, const NewSizes& n, Shapes before, Shapes) {
+  o.size = n.output(0, resolve_axis(o.axis, before[0].sizes.size()));
+}
+void resize_operator(ExpertLinear& o, const NewSizes& n, Shapes, Shapes) { o.out = n.output(0, 3); }
+// Groups say where tokens travel, not what comes of them: fewer experts may not divide into them.
+template <class Routed>
+void resize_routing(Routed& o, Shapes before, Shapes after) {
+  if (before[1].sizes[2] != after[1].sizes[2]) o.groups = o.groups_per_token = 1;
+}
+void resize_operator(MoeDispatch& o, const NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
+void resize_operator(MoeCombine& o, const NewSizes&, Shapes before, Shapes after) { resize_routing(o, before, after); }
 
-TensorShape weight_shape(const Graph& graph, GraphNodeId n, NewSizes& sizes) {
-  return std::get<Weight>(with_sizes(graph.node(n).op, sizes, {}, {})).shape;
+// Returns the operator with its free sizes replaced; it asks for each of them. `before` and `after`: the shapes of its inputs in the old
+// and the new graph.
+Operator with_sizes(const Operator& op, const NewSizes& sizes, std::span<const TensorShape> before, std::span<const TensorShape> after) {
+  Operator result = op;
+  std::visit([&](auto& o) { resize_operator(o, sizes, before, after); }, result);
+  return result;
 }
 
 }  // namespace
 
-Rebuild by(const SizeMap& map, const Graph& graph) {
-  return {.change =
-              [&map, &graph](GraphNodeId n, auto before, auto after) {
-                ByValue sizes(map);
-                return with_sizes(graph.node(n).op, sizes, before, after);
-              },
-          .weight =
-              [&map, &graph](GraphNodeId n) {
-                ByValue sizes(map);
-                return weight_shape(graph, n, sizes);
-              }};
-}
-
 Rebuild by(const SizeMap& map, const Together& one) {
-  return {.change =
-              [&map, one](GraphNodeId n, auto before, auto after) {
-                BySegments sizes(map, one, n);
-                return with_sizes(one.graph.node(n).op, sizes, before, after);
-              },
+  return {.change = [&map, one](GraphNodeId n, auto before,
+                                auto after) { return with_sizes(one.graph.node(n).op, NewSizes(map, one, n), before, after); },
           .weight =
               [&map, one](GraphNodeId n) {
                 if (one.weights)
                   if (const auto it = one.weights->find(one.graph.node(n).name); it != one.weights->end()) return it->second;
-                BySegments sizes(map, one, n);
-                return weight_shape(one.graph, n, sizes);
+                return std::get<Weight>(with_sizes(one.graph.node(n).op, NewSizes(map, one, n), {}, {})).shape;
               },
           .weights_are_known = one.weights != nullptr};
 }
@@ -225,9 +150,8 @@ void add_free_sizes(const Together& one, std::set<std::int64_t>& sizes) {
   for (std::size_t n = 0; n < one.graph.nodes().size(); ++n) {
     const GraphNode& node = one.graph.nodes()[n];
     if (std::holds_alternative<Weight>(node.op) && follows[n]) continue;
-    Asked asked(sizes, one, GraphNodeId(n));
     const std::vector<TensorShape> inputs = one.graph.input_shapes(GraphNodeId(n));
-    (void)with_sizes(node.op, asked, inputs, inputs);
+    (void)with_sizes(node.op, NewSizes({}, one, GraphNodeId(n), &sizes), inputs, inputs);
   }
 }
 
@@ -302,15 +226,11 @@ class Rebuilder {
 
   [[nodiscard]] Graph build() const {
     GraphBuilder builder(graph_.name());
-    std::size_t begun = 0;
-    auto begin_blocks = [&](std::size_t count) {
-      for (; begun < count; ++begun) builder.begin_block(graph_.blocks()[begun]);
-    };
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      begin_blocks(static_cast<std::size_t>(graph_.nodes()[n].block) + 1);
+      builder.begin_blocks(graph_.blocks(), static_cast<std::size_t>(graph_.nodes()[n].block) + 1);
       builder.add_raw(graph_.nodes()[n].name, operators_[n], graph_.nodes()[n].inputs);
     }
-    begin_blocks(graph_.blocks().size());
+    builder.begin_blocks(graph_.blocks(), graph_.blocks().size());
     return std::move(builder).build();
   }
 

@@ -27,9 +27,6 @@ struct Rebuild {
 // Returns the graph with its operators made anew, or why there is none: an operator refuses its new inputs, or the check stopped it.
 [[nodiscard]] base::Attempt<Graph> rebuild(const Graph& graph, const Rebuild& how);
 
-// Return a Rebuild that replaces every size by itself, or a dim as the sum of its segments. Requires: graph and map outlive it.
-[[nodiscard]] Rebuild by(const SizeMap& map, const Graph& graph);
-
 // One of several graphs that are given new sizes together.
 struct Together {
   const Graph& graph;
@@ -38,6 +35,7 @@ struct Together {
   // The new shapes of weights by name, those of a graph that was rebuilt before; null: they follow from their readers.
   const std::map<std::string, TensorShape>* weights = nullptr;
 };
+// Returns a Rebuild that replaces counts by the map, and a dim as the sum of its segments. Requires: all of it outlives the Rebuild.
 [[nodiscard]] Rebuild by(const SizeMap& map, const Together& one);
 // Adds the sizes that such a map may hold: segments of dims, and counts. Cost: O(dims that operators say the size of, and their segments).
 void add_free_sizes(const Together& one, std::set<std::int64_t>& sizes);

@@ -51,22 +51,9 @@ base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph) {
   return std::move(builder).build();
 }
 
-Graph resize(const Graph& graph, const SizeMap& sizes) { return accepted(rebuild(graph, by(sizes, graph))); }
-
-base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes) {
-  const Graph before = serial(pcg);
-  const base::Attempt<Graph> after = rebuild(before, by(sizes, before));
-  if (!after) return after.refusal();
-  return with_operators(pcg, *after);
-}
-
-Pcg resize(const Pcg& pcg, const SizeMap& sizes) { return accepted(try_resize(pcg, sizes)); }
-
 Graph padded(const Graph& graph, std::span<const Padding> padding) {
   const SizeMap vocabularies = sizes_of(padding, Padded::vocabulary), places = sizes_of(padding, Padded::expert_capacity);
-  const auto pad = [&](std::int64_t& size) {
-    if (const auto it = vocabularies.find(size); it != vocabularies.end()) size = it->second;
-  };
+  const auto pad = [&](std::int64_t& size) { size = new_size(vocabularies, size); };
   // `by_expert`: [experts, b, places, h].
   const auto widen = [&](auto& o, const TensorShape& by_expert, const TensorShape& gates) {
     if (const auto it = places.find(by_expert.sizes[2]); it != places.end()) give_places(o, it->second, gates);

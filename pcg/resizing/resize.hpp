@@ -1,8 +1,8 @@
 #pragma once
 // The same graph at other sizes. Free sizes (inputs' dims and the sizes that operators carry: out, heads, vocabulary, ...) are replaced
 // value by value: equal sizes stay equal, so residuals and ties survive; weights follow from weight_shapes(). Degrees of a PCG are kept.
-// Start here: resize() and padded(); draw_sizes() (draw_sizes.hpp) finds random small sizes, by segments of dims (segments.hpp), laws and
-// repairs (size_repair.hpp); rebuild.hpp makes each operator anew.
+// Start here: padded(); draw_sizes() (draw_sizes.hpp) finds random small sizes, by segments of dims (segments.hpp), laws and repairs
+// (size_repair.hpp); rebuild.hpp makes each operator anew.
 
 #include <cstdint>
 #include <map>
@@ -15,11 +15,11 @@
 namespace pcg {
 
 using SizeMap = std::map<std::int64_t, std::int64_t>;  // old free size -> new one; sizes that are not in it stay
+[[nodiscard]] inline std::int64_t new_size(const SizeMap& map, std::int64_t size) {
+  const auto it = map.find(size);
+  return it == map.end() ? size : it->second;
+}
 
-// Return the graph with its free sizes replaced. try_: or why they do not fit; the others throw a ShapeError then.
-[[nodiscard]] base::Attempt<Pcg> try_resize(const Pcg& pcg, const SizeMap& sizes);
-[[nodiscard]] Graph resize(const Graph& graph, const SizeMap& sizes);
-[[nodiscard]] Pcg resize(const Pcg& pcg, const SizeMap& sizes);
 // Returns the PCG with the operators of `graph` in the place of its own, or why its degrees do not fit them. Requires: `graph` is
 // serial(pcg) with other sizes.
 [[nodiscard]] base::Attempt<Pcg> with_operators(const Pcg& pcg, const Graph& graph);

@@ -17,8 +17,6 @@ std::optional<std::size_t> joined_dim(const Operator& op, std::size_t rank) {
   return std::nullopt;
 }
 
-bool is_source(const GraphNode& n) { return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op); }
-
 }  // namespace
 
 Segments::Segments(std::span<const Graph> graphs) {
@@ -67,7 +65,7 @@ void Segments::join_sources(std::span<const Graph> graphs) {
   for (std::size_t g = 0; g < graphs.size(); ++g)
     for (std::size_t n = 0; n < graphs[g].nodes().size(); ++n) {
       const GraphNode& node = graphs[g].nodes()[n];
-      if (!is_source(node)) continue;
+      if (!is_source(node.op)) continue;
       const std::size_t first = first_[g][n][0];
       const auto [it, is_new] = met.try_emplace(node.name, first, &node.outputs[0]);
       if (is_new || it->second.second->sizes != node.outputs[0].sizes) continue;
@@ -78,21 +76,16 @@ void Segments::join_sources(std::span<const Graph> graphs) {
 void Segments::join_loops(std::size_t graph, const GraphNode& node, std::size_t n) {
   const IterationSpace& space = *node.space;
   std::map<std::pair<int, std::int64_t>, std::size_t> same;  // by loop and size
-  const auto meet = [&](std::size_t dim, int loop) {
-    if (loop < 0) return;
-    const auto [other, is_new] = same.try_emplace({loop, sizes_[dim]}, dim);
-    if (!is_new) parent_[root(dim)] = root(other->second);
+  const auto meet = [&](std::size_t first, const std::vector<int>& loops) {
+    const std::optional<std::size_t> axis = joined_dim(node.op, loops.size());
+    for (std::size_t d = 0; d < loops.size(); ++d) {
+      if (d == axis || loops[d] < 0) continue;
+      const auto [other, is_new] = same.try_emplace({loops[d], sizes_[first + d]}, first + d);
+      if (!is_new) parent_[root(first + d)] = root(other->second);
+    }
   };
-  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-    const std::optional<std::size_t> axis = joined_dim(node.op, space.outputs[o].size());
-    for (std::size_t d = 0; d < space.outputs[o].size(); ++d)
-      if (d != axis) meet(first_[graph][n][o] + d, space.outputs[o][d]);
-  }
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const std::optional<std::size_t> axis = joined_dim(node.op, space.inputs[i].size());
-    for (std::size_t d = 0; d < space.inputs[i].size(); ++d)
-      if (d != axis) meet(index(graph, node.inputs[i], d), space.inputs[i][d]);
-  }
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) meet(first_[graph][n][o], space.outputs[o]);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) meet(index(graph, node.inputs[i], 0), space.inputs[i]);
 }
 
 void Segments::add_parts(const Graph& graph, std::size_t g, std::size_t n) {

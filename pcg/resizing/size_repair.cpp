@@ -34,14 +34,13 @@ struct Situation {
   }
   [[nodiscard]] Sizes last(std::size_t i) const { return segments(i, before[i].sizes.size() - 1); }
   [[nodiscard]] bool is_free(std::int64_t size) const { return map.contains(size); }
-  [[nodiscard]] std::int64_t mapped(std::int64_t size) const {
-    const auto it = map.find(size);
-    return it == map.end() ? size : it->second;
+  [[nodiscard]] std::int64_t mapped(std::int64_t size) const { return new_size(map, size); }
+  [[nodiscard]] std::int64_t mapped(const Sizes& run) const {
+    return std::accumulate(run.begin(), run.end(), std::int64_t{0}, [&](std::int64_t sum, std::int64_t s) { return sum + mapped(s); });
   }
   // A size that follows the map becomes another: its last segment that can make up the difference changes.
   [[nodiscard]] Repair become(const Sizes& run, std::int64_t wanted) const {
-    std::int64_t now = 0;
-    for (std::int64_t segment : run) now += mapped(segment);
+    const std::int64_t now = mapped(run);
     for (std::size_t p = run.size(); p-- > 0;) {
       const auto count = static_cast<std::int64_t>(std::ranges::count(run, run[p]));
       const std::int64_t size = mapped(run[p]) + (wanted - now) / count;
@@ -53,9 +52,7 @@ struct Situation {
   [[nodiscard]] Repair agree(std::size_t i, std::size_t d, std::int64_t a, std::int64_t b) const {
     if (a == b) return std::nullopt;
     const Sizes run = segments(i, d);
-    std::int64_t now = 0;
-    for (std::int64_t segment : run) now += mapped(segment);
-    return become(run, a == now ? b : a);
+    return become(run, a == mapped(run) ? b : a);
   }
   // Holds dims `from` .. `to` - 1 of inputs i and j against each other, where they had equal sizes.
   [[nodiscard]] Repair agree_dims(std::size_t i, std::size_t j, std::size_t from, std::size_t to) const {

@@ -40,6 +40,15 @@ struct Space : IterationSpace {
     dims.push_back(loop("h", t.sizes.back()));
     return dims;
   }
+  // Loops over what comes before a sequence, over its positions, and over heads, which lay out the last dim.
+  Dims sequence(const TensorShape& t, Cut positions, std::int64_t heads) {
+    const std::size_t at = t.sizes.size() - 2;
+    Dims dims;
+    for (std::size_t d = 0; d < at; ++d) dims.push_back(loop(d == 0 ? "b" : fmt::format("d{}", d), t.sizes[d]));
+    dims.push_back(loop("s", t.sizes[at], positions));
+    dims.push_back(loop("heads", heads));
+    return dims;
+  }
   void forbid(int l) { loops[static_cast<std::size_t>(l)].cut = Cut::none; }
 };
 
@@ -170,12 +179,8 @@ Space space(const Softmax& o, Shapes in, Shapes out) { return elementwise(in, ou
 // heads counts the groups of a key and value head with their queries: every hidden dim is laid out by it.
 Space space(const Attention& o, Shapes in, Shapes) {
   Space s;
-  const std::size_t rank = in[0].sizes.size();
-  Dims dims;
-  for (std::size_t d = 0; d + 2 < rank; ++d) dims.push_back(s.loop(d == 0 ? "b" : fmt::format("d{}", d), in[0].sizes[d]));
-  dims.push_back(s.loop("s", in[0].sizes[rank - 2], Cut::internal));
-  const int heads = s.loop("heads", o.kv_heads);
-  dims.push_back(heads);
+  const Dims dims = s.sequence(in[0], Cut::internal, o.kv_heads);
+  const int heads = dims.back();
   s.inputs.assign(attention_activations(o), dims);
   if (o.latent) s.inputs[2].back() = kWhole;  // what all heads share
   if (o.qk_norm) s.inputs.insert(s.inputs.end(), 2, {kWhole});
@@ -188,12 +193,8 @@ Space space(const Attention& o, Shapes in, Shapes) {
 // heads counts the groups with their heads: every hidden dim is laid out by it. Positions are scanned one after another.
 Space space(const StateSpace& o, Shapes in, Shapes) {
   Space s;
-  const std::size_t rank = in[0].sizes.size();
-  Dims dims;
-  for (std::size_t d = 0; d + 2 < rank; ++d) dims.push_back(s.loop(d == 0 ? "b" : fmt::format("d{}", d), in[0].sizes[d]));
-  dims.push_back(s.loop("s", in[0].sizes[rank - 2], Cut::none));
-  const int heads = s.loop("heads", o.groups);
-  dims.push_back(heads);
+  const Dims dims = s.sequence(in[0], Cut::none, o.groups);
+  const int heads = dims.back();
   s.inputs = {dims, {heads, kWhole}, {heads}, {heads}, {heads}, {heads}, {heads}};
   s.outputs = {dims};
   return s;
@@ -365,9 +366,8 @@ IterationSpace iteration_space(const Operator& op, std::span<const TensorShape> 
 }
 
 int find_loop(const IterationSpace& space, std::string_view name) {
-  for (std::size_t l = 0; l < space.loops.size(); ++l)
-    if (space.loops[l].name == name) return static_cast<int>(l);
-  return -1;
+  const auto at = std::ranges::find(space.loops, name, &Loop::name);
+  return at == space.loops.end() ? -1 : static_cast<int>(at - space.loops.begin());
 }
 
 }  // namespace pcg

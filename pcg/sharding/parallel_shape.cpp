@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 namespace pcg {
 
@@ -68,18 +68,10 @@ int shard_number(const ParallelShape& s, const ShardIndex& i) {
 
 namespace {
 
-std::string_view name_of(const Partition&) { return "partition"; }
-std::string_view name_of(const Combine&) { return "combine"; }
-std::string_view name_of(const Replicate&) { return "replicate"; }
-std::string_view name_of(const Reduce&) { return "reduce"; }
-std::string_view name_of(const Discard&) { return "discard"; }
-std::string_view name_of(const Pipeline&) { return "pipeline"; }
-std::string_view name_of(const Batch&) { return "batch"; }
-
-template <std::size_t... I>
-std::vector<std::string> names_of_all(std::index_sequence<I...>) {
-  return {std::string(kind_name(ParallelOperator(std::in_place_index<I>)))...};
-}
+// In the order of the alternatives of ParallelOperator.
+constexpr auto kParallelNames =
+    std::to_array<std::string_view>({"partition", "combine", "replicate", "reduce", "discard", "pipeline", "batch"});
+static_assert(kParallelNames.size() == std::variant_size_v<ParallelOperator>);
 
 using Result = std::optional<base::Refusal>;
 
@@ -146,12 +138,10 @@ Result change(const Batch& b, const ParallelShape&, ParallelShape& out) {
 
 }  // namespace
 
-std::string_view kind_name(const ParallelOperator& op) {
-  return std::visit([](const auto& o) { return name_of(o); }, op);
-}
+std::string_view kind_name(const ParallelOperator& op) { return kParallelNames[op.index()]; }
 
 const std::vector<std::string>& parallel_operator_kind_names() {
-  static const std::vector<std::string> names = names_of_all(std::make_index_sequence<std::variant_size_v<ParallelOperator>>{});
+  static const std::vector<std::string> names(kParallelNames.begin(), kParallelNames.end());
   return names;
 }
 

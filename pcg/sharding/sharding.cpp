@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -53,11 +54,10 @@ SumAxis input_axis(const IterationSpace& space, const Sharding& s, std::size_t i
   return axis;
 }
 
-bool indexes(const std::vector<int>& dims, int loop) {
-  for (int l : dims)
-    if (l == loop) return true;
-  return false;
-}
+bool indexes(const std::vector<int>& dims, int loop) { return std::ranges::find(dims, loop) != dims.end(); }
+
+// Summands: the partial sums of all inputs.
+int all_parts(const IterationSpace& space) { return std::accumulate(space.parts.begin(), space.parts.end(), 0); }
 
 Role role_of(const Layout& layout, const Loop& loop) { return loop.cut == Cut::sum ? layout.absent_sum_loop : layout.absent_loop; }
 
@@ -119,8 +119,7 @@ int Sharding::points() const {
 }
 
 Sharding unsharded(const IterationSpace& space) {
-  const int sums = space.parts.empty() ? 1 : std::accumulate(space.parts.begin(), space.parts.end(), 0);
-  return {std::vector<int>(space.loops.size(), 1), 1, sums, -1};
+  return {std::vector<int>(space.loops.size(), 1), 1, space.parts.empty() ? 1 : all_parts(space), -1};
 }
 
 namespace {
@@ -128,8 +127,7 @@ namespace {
 // Partial sums pass through all inputs of a linear operator together, or through one input that allows it.
 std::optional<std::string> sums_violation(const IterationSpace& space, const Sharding& s) {
   if (!space.parts.empty()) {
-    const int parts = std::accumulate(space.parts.begin(), space.parts.end(), 0);
-    if (s.sums != parts || s.through >= 0) return fmt::format("{} sums of inputs that have {}", s.sums, parts);
+    if (s.sums != all_parts(space) || s.through >= 0) return fmt::format("{} sums of inputs that have {}", s.sums, all_parts(space));
   } else if (s.through >= 0) {
     const auto i = static_cast<std::size_t>(s.through);
     if (s.sums == 1) return fmt::format("through input {}, but there are no partial sums", i);
@@ -218,15 +216,14 @@ std::optional<std::vector<int>> loop_degrees(const IterationSpace& space, std::s
       known = degree;
     }
   }
-  for (int& d : degrees)
-    if (d == 0) d = 1;
+  std::ranges::replace(degrees, 0, 1);
   return degrees;
 }
 
 // All inputs have the same sums, or one has them and the others copies instead.
 bool find_sums(const IterationSpace& space, std::span<const ParallelShape> inputs, Sharding& s) {
   if (!space.parts.empty()) {
-    s.sums = std::accumulate(space.parts.begin(), space.parts.end(), 0);
+    s.sums = all_parts(space);
     return true;
   }
   int with = 0, last = -1;

@@ -1,6 +1,8 @@
 // Forward kernels, one function per operator. Bytes: each operand and each result once.
-#include "base/check.hpp"
 #include "pcg/work/work.hpp"
+
+#include <array>
+
 #include "pcg/work/work_parts.hpp"
 
 namespace pcg {
@@ -14,22 +16,20 @@ Kernels forward(const Other&, const Shard&) {
   return {};
 }
 
+// A pass over all inputs.
+Kernel pass(KernelKind kind, std::string_view name, double flops, const Shard& p) {
+  return simple(kind, name, flops, p.bytes_of_inputs() + p.bytes_out());
+}
+Kernel product(std::string_view name, const MatmulSizes& s, const Shard& p) {
+  return matmul(name, s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out());
+}
+
 // Bias and activation run in the epilogue of the matmul and cost it nothing but the bias' bytes.
-Kernels forward(const Linear& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  return {matmul("linear.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const BatchMatmul& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  return {matmul("batch_matmul.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const ExpertLinear& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  return {matmul("expert_linear.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out())};
-}
+Kernels forward(const Linear& o, const Shard& p) { return {product("linear.forward", sizes_of(o, p), p)}; }
+Kernels forward(const BatchMatmul& o, const Shard& p) { return {product("batch_matmul.forward", sizes_of(o, p), p)}; }
+Kernels forward(const ExpertLinear& o, const Shard& p) { return {product("expert_linear.forward", sizes_of(o, p), p)}; }
 Kernels forward(const Conv2d& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernel k = matmul("conv2d.forward", s.batch, s.m, s.n, s.k, p.bytes_of_inputs() + p.bytes_out());
+  Kernel k = product("conv2d.forward", sizes_of(o, p), p);
   k.kind = KernelKind::convolution;
   return {k};
 }
@@ -37,16 +37,14 @@ Kernels forward(const Conv2d& o, const Shard& p) {
 Kernels forward(const Pool2d& o, const Shard& p) {
   const bool whole = o.rows.kernel == 0 || o.columns.kernel == 0;
   const double window = whole ? count(p.in[0]) / count(p.out[0]) : o.rows.kernel * o.columns.kernel;
-  return {simple(KernelKind::pooling, "pool2d.forward", window * count(p.out[0]), p.bytes_in(0) + p.bytes_out())};
+  return {pass(KernelKind::pooling, "pool2d.forward", window * count(p.out[0]), p)};
 }
 Kernels forward(const LayerNorm& o, const Shard& p) {
   // Mean, centre, square and add, divide, gain, bias; without mean, centre and bias when only the root mean square is taken.
   const double flops = (o.rms ? 4 : 7) * count(p.in[0]);
-  return {simple(KernelKind::norm, "layer_norm.forward", flops, p.bytes_of_inputs() + p.bytes_out())};
+  return {pass(KernelKind::norm, "layer_norm.forward", flops, p)};
 }
-Kernels forward(const BatchNorm&, const Shard& p) {
-  return {simple(KernelKind::norm, "batch_norm.forward", 7 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
-}
+Kernels forward(const BatchNorm&, const Shard& p) { return {pass(KernelKind::norm, "batch_norm.forward", 7 * count(p.in[0]), p)}; }
 Kernel softmax_over(std::string_view name, double elements, base::Bytes bytes) {
   return simple(KernelKind::softmax, name, 5 * elements, bytes);  // compare, subtract, exp, add, divide
 }
@@ -96,40 +94,24 @@ Kernels forward(const EmbeddingBag&, const Shard& p) {
 }
 Kernels forward(const Unary& o, const Shard& p) {
   if (o.kind == Unary::Kind::identity) return {};
-  return {simple(KernelKind::elementwise, "unary.forward", flops_per_element(o.kind) * count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
+  return {pass(KernelKind::elementwise, "unary.forward", flops_per_element(o.kind) * count(p.in[0]), p)};
 }
-Kernels forward(const Binary&, const Shard& p) {
-  return {simple(KernelKind::elementwise, "binary.forward", count(p.out[0]), p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const Concat&, const Shard& p) {
-  return {simple(KernelKind::copy, "concat.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const Transpose&, const Shard& p) {
-  return {simple(KernelKind::copy, "transpose.forward", 0, p.bytes_in(0) + p.bytes_out())};
-}
-Kernels forward(const Broadcast&, const Shard& p) {
-  return {simple(KernelKind::copy, "broadcast.forward", 0, p.bytes_in(0) + p.bytes_out())};
-}
+Kernels forward(const Binary&, const Shard& p) { return {pass(KernelKind::elementwise, "binary.forward", count(p.out[0]), p)}; }
+Kernels forward(const Concat&, const Shard& p) { return {pass(KernelKind::copy, "concat.forward", 0, p)}; }
+Kernels forward(const Transpose&, const Shard& p) { return {pass(KernelKind::copy, "transpose.forward", 0, p)}; }
+Kernels forward(const Broadcast&, const Shard& p) { return {pass(KernelKind::copy, "broadcast.forward", 0, p)}; }
 Kernels forward(const Dropout& o, const Shard& p) {
   if (o.rate == 0) return {};
   return {
       simple(KernelKind::elementwise, "dropout.forward", 2 * count(p.in[0]), p.bytes_in(0) + p.bytes_out() + base::Bytes(count(p.in[0])))};
 }
-Kernels forward(const Reduction&, const Shard& p) {
-  return {simple(KernelKind::reduction, "reduction.forward", count(p.in[0]), p.bytes_in(0) + p.bytes_out())};
-}
+Kernels forward(const Reduction&, const Shard& p) { return {pass(KernelKind::reduction, "reduction.forward", count(p.in[0]), p)}; }
 Kernels forward(const CrossEntropy&, const Shard& p) {  // a softmax and a logarithm
-  return {simple(KernelKind::loss, "cross_entropy.forward", 5 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
+  return {pass(KernelKind::loss, "cross_entropy.forward", 5 * count(p.in[0]), p)};
 }
-Kernels forward(const SquaredError&, const Shard& p) {
-  return {simple(KernelKind::loss, "squared_error.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const MoeDispatch&, const Shard& p) {
-  return {simple(KernelKind::permutation, "moe_dispatch.forward", 0, p.bytes_of_inputs() + p.bytes_out())};
-}
-Kernels forward(const MoeCombine&, const Shard& p) {
-  return {simple(KernelKind::permutation, "moe_combine.forward", 2 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
-}
+Kernels forward(const SquaredError&, const Shard& p) { return {pass(KernelKind::loss, "squared_error.forward", 2 * count(p.in[0]), p)}; }
+Kernels forward(const MoeDispatch&, const Shard& p) { return {pass(KernelKind::permutation, "moe_dispatch.forward", 0, p)}; }
+Kernels forward(const MoeCombine&, const Shard& p) { return {pass(KernelKind::permutation, "moe_combine.forward", 2 * count(p.in[0]), p)}; }
 
 }  // namespace
 }  // namespace work
@@ -141,26 +123,11 @@ std::vector<Kernel> forward_kernels(const Operator& op, std::span<const TensorSh
 }
 
 std::string_view to_text(KernelKind k) {
-  switch (k) {
-    case KernelKind::matmul: return "matmul";
-    case KernelKind::convolution: return "convolution";
-    case KernelKind::attention: return "attention";
-    case KernelKind::attention_gradient: return "attention_gradient";
-    case KernelKind::scan: return "scan";
-    case KernelKind::scan_gradient: return "scan_gradient";
-    case KernelKind::softmax: return "softmax";
-    case KernelKind::norm: return "norm";
-    case KernelKind::elementwise: return "elementwise";
-    case KernelKind::embedding: return "embedding";
-    case KernelKind::pooling: return "pooling";
-    case KernelKind::reduction: return "reduction";
-    case KernelKind::copy: return "copy";
-    case KernelKind::permutation: return "permutation";
-    case KernelKind::strided: return "strided";
-    case KernelKind::loss: return "loss";
-    case KernelKind::optimizer: return "optimizer";
-  }
-  BASE_CHECK(false, "kernel kind {}", static_cast<int>(k));
+  constexpr auto kNames = std::to_array<std::string_view>({"matmul", "convolution", "attention", "softmax", "norm", "elementwise",
+                                                           "embedding", "pooling", "reduction", "copy", "permutation", "strided", "loss",
+                                                           "optimizer", "attention_gradient", "scan", "scan_gradient"});
+  static_assert(kNames.size() == static_cast<std::size_t>(KernelKind::scan_gradient) + 1);
+  return kNames[static_cast<std::size_t>(k)];
 }
 
 }  // namespace pcg

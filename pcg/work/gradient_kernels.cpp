@@ -3,6 +3,7 @@
 #include "pcg/work/work.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "pcg/work/work_parts.hpp"
 
@@ -22,25 +23,27 @@ Kernels input_gradient(const Other&, const Shard&, const Needed&) {
   return {};
 }
 
-// The gradient before a fused activation: from the gradient after it and what was saved.
-void add_activation_gradient(Activation a, std::string_view name, const Shard& p, Kernels& result) {
-  if (a != Activation::none) result.push_back(simple(KernelKind::elementwise, name, 2 * count(p.out[0]), 3 * p.bytes_out()));
+// Of x . w, where the gradient before a fused activation comes first: from the gradient after it and what was saved.
+template <class Product>
+Kernels product_gradient(const Product& o, std::string_view before_activation, std::string_view name, const Shard& p,
+                         const Needed& needed) {
+  const MatmulSizes s = sizes_of(o, p);
+  Kernels result;
+  if (o.activation != Activation::none)
+    result.push_back(simple(KernelKind::elementwise, before_activation, 2 * count(p.out[0]), 3 * p.bytes_out()));
+  if (!wanted(needed, 0)) return result;
+  result.push_back(matmul(name, s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
+  if (std::is_same_v<Product, Conv2d>) result.back().kind = KernelKind::convolution;
+  return result;
 }
 Kernels input_gradient(const Linear& o, const Shard& p, const Needed& needed) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result;
-  add_activation_gradient(o.activation, "linear.activation_gradient", p, result);
-  if (wanted(needed, 0))
-    result.push_back(matmul("linear.input_gradient", s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
-  return result;
+  return product_gradient(o, "linear.activation_gradient", "linear.input_gradient", p, needed);
 }
 Kernels input_gradient(const ExpertLinear& o, const Shard& p, const Needed& needed) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result;
-  add_activation_gradient(o.activation, "expert_linear.activation_gradient", p, result);
-  if (wanted(needed, 0))
-    result.push_back(matmul("expert_linear.input_gradient", s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
-  return result;
+  return product_gradient(o, "expert_linear.activation_gradient", "expert_linear.input_gradient", p, needed);
+}
+Kernels input_gradient(const Conv2d& o, const Shard& p, const Needed& needed) {
+  return product_gradient(o, "conv2d.activation_gradient", "conv2d.input_gradient", p, needed);
 }
 Kernels input_gradient(const BatchMatmul& o, const Shard& p, const Needed& needed) {
   const MatmulSizes s = sizes_of(o, p);
@@ -48,15 +51,6 @@ Kernels input_gradient(const BatchMatmul& o, const Shard& p, const Needed& neede
   Kernels result;
   if (wanted(needed, 0)) result.push_back(matmul("batch_matmul.gradient_a", s.batch, s.m, s.k, s.n, bytes));
   if (wanted(needed, 1)) result.push_back(matmul("batch_matmul.gradient_b", s.batch, s.k, s.n, s.m, bytes));
-  return result;
-}
-Kernels input_gradient(const Conv2d& o, const Shard& p, const Needed& needed) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result;
-  add_activation_gradient(o.activation, "conv2d.activation_gradient", p, result);
-  if (!wanted(needed, 0)) return result;
-  result.push_back(matmul("conv2d.input_gradient", s.batch, s.m, s.k, s.n, p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
-  result.back().kind = KernelKind::convolution;
   return result;
 }
 Kernels input_gradient(const Pool2d& o, const Shard& p, const Needed& needed) {
@@ -128,11 +122,10 @@ Kernels input_gradient(const StateSpace& o, const Shard& p, const Needed& needed
   return state_space_gradient(o, p);
 }
 
-// The gradient of a scaling or an identity needs nothing that the forward pass computed.
-bool reads_saved(Unary::Kind k) { return k != Unary::Kind::scale && k != Unary::Kind::identity; }
+// The gradient of a scaling needs nothing that the forward pass computed.
 Kernels input_gradient(const Unary& o, const Shard& p, const Needed& needed) {
   if (!wanted(needed, 0) || o.kind == Unary::Kind::identity) return {};
-  const base::Bytes saved = reads_saved(o.kind) ? p.bytes_in(0) : base::Bytes(0);
+  const base::Bytes saved = o.kind == Unary::Kind::scale ? base::Bytes(0) : p.bytes_in(0);
   const double flops = (1 + flops_per_element(o.kind)) * count(p.in[0]);
   return {simple(KernelKind::elementwise, "unary.input_gradient", flops, p.bytes_out() + saved + p.bytes_in(0))};
 }
@@ -192,11 +185,11 @@ Kernels input_gradient(const SquaredError&, const Shard& p, const Needed& needed
 }
 Kernels input_gradient(const MoeCombine&, const Shard& p, const Needed& needed) {
   Kernels result;
-  const base::Bytes read = p.bytes_out() + p.bytes_of_inputs();
   if (wanted(needed, 0))
     result.push_back(
         simple(KernelKind::permutation, "moe_combine.input_gradient", count(p.in[0]), p.bytes_out() + p.bytes_in(1) + p.bytes_in(0)));
-  if (wanted(needed, 1)) result.push_back(simple(KernelKind::reduction, "moe_combine.gate_gradient", 2 * count(p.in[0]), read));
+  if (wanted(needed, 1))
+    result.push_back(simple(KernelKind::reduction, "moe_combine.gate_gradient", 2 * count(p.in[0]), p.bytes_out() + p.bytes_of_inputs()));
   return result;
 }
 
@@ -207,27 +200,25 @@ Kernels weight_gradient(const Other&, const Shard&) {
   return {};
 }
 
-void add_bias_gradient(std::string_view name, std::size_t slot, const Shard& p, Kernels& result) {
-  if (p.in.size() > slot) result.push_back(simple(KernelKind::reduction, name, count(p.out[0]), p.bytes_out() + p.bytes_in(slot)));
+// Of x . w + bias. The kernels of a convolution are stored by output.
+template <class Product>
+Kernels product_weight_gradient(const Product& o, std::string_view name, std::string_view bias, const Shard& p) {
+  constexpr bool convolves = std::is_same_v<Product, Conv2d>;
+  const MatmulSizes s = sizes_of(o, p);
+  const base::Bytes bytes = p.bytes_in(0) + p.bytes_out() + p.bytes_in(1);
+  Kernels result{matmul(name, s.batch, convolves ? s.n : s.k, convolves ? s.k : s.n, s.m, bytes)};
+  if (convolves) result.back().kind = KernelKind::convolution;
+  if (p.in.size() > 2) result.push_back(simple(KernelKind::reduction, bias, count(p.out[0]), p.bytes_out() + p.bytes_in(2)));
+  return result;
 }
 Kernels weight_gradient(const Linear& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result{matmul("linear.weight_gradient", s.batch, s.k, s.n, s.m, p.bytes_in(0) + p.bytes_out() + p.bytes_in(1))};
-  add_bias_gradient("linear.bias_gradient", 2, p, result);
-  return result;
+  return product_weight_gradient(o, "linear.weight_gradient", "linear.bias_gradient", p);
 }
 Kernels weight_gradient(const ExpertLinear& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result{matmul("expert_linear.weight_gradient", s.batch, s.k, s.n, s.m, p.bytes_in(0) + p.bytes_out() + p.bytes_in(1))};
-  add_bias_gradient("expert_linear.bias_gradient", 2, p, result);
-  return result;
+  return product_weight_gradient(o, "expert_linear.weight_gradient", "expert_linear.bias_gradient", p);
 }
 Kernels weight_gradient(const Conv2d& o, const Shard& p) {
-  const MatmulSizes s = sizes_of(o, p);
-  Kernels result{matmul("conv2d.weight_gradient", s.batch, s.n, s.k, s.m, p.bytes_in(0) + p.bytes_out() + p.bytes_in(1))};
-  result.back().kind = KernelKind::convolution;
-  add_bias_gradient("conv2d.bias_gradient", 2, p, result);
-  return result;
+  return product_weight_gradient(o, "conv2d.weight_gradient", "conv2d.bias_gradient", p);
 }
 Kernels norm_weight_gradient(std::string_view name, const Shard& p) {
   base::Bytes bytes = p.bytes_in(0) + p.bytes_out();

@@ -15,22 +15,14 @@ template <class Other>
 void save(const Other&, const Shard&, Saved&) {}
 
 // relu, tanh and sigmoid have their derivative from the output; gelu needs its input, which no other operator saves when it is fused.
-void save_activation(Activation a, const Shard& p, Saved& s) {
+void save_product(Activation a, const Shard& p, Saved& s) {
+  s.inputs[0] = true;
   if (a == Activation::gelu) s.own += p.bytes_out();
   else if (a != Activation::none) s.outputs[0] = true;
 }
-void save(const Linear& o, const Shard& p, Saved& s) {
-  s.inputs[0] = true;
-  save_activation(o.activation, p, s);
-}
-void save(const ExpertLinear& o, const Shard& p, Saved& s) {
-  s.inputs[0] = true;
-  save_activation(o.activation, p, s);
-}
-void save(const Conv2d& o, const Shard& p, Saved& s) {
-  s.inputs[0] = true;
-  save_activation(o.activation, p, s);
-}
+void save(const Linear& o, const Shard& p, Saved& s) { save_product(o.activation, p, s); }
+void save(const ExpertLinear& o, const Shard& p, Saved& s) { save_product(o.activation, p, s); }
+void save(const Conv2d& o, const Shard& p, Saved& s) { save_product(o.activation, p, s); }
 void save(const BatchMatmul&, const Shard&, Saved& s) { s.inputs = {true, true}; }
 void save(const Pool2d& o, const Shard&, Saved& s) { s.inputs[0] = s.outputs[0] = o.kind == Pool2d::Kind::max; }
 void save(const LayerNorm&, const Shard&, Saved& s) { s.inputs[0] = true; }
@@ -94,11 +86,7 @@ void save(const MoeCombine&, const Shard&, Saved& s) { s.inputs[1] = true; }
 }  // namespace work
 
 Saved saved_for_backward(const Operator& op, std::span<const TensorShape> inputs, std::span<const TensorShape> outputs, Precision p) {
-  Saved saved{.inputs = std::vector<bool>(inputs.size()),
-              .outputs = std::vector<bool>(outputs.size()),
-              .own = {},
-              .own_joined = {},
-              .own_attention = {}};
+  Saved saved{std::vector<bool>(inputs.size()), std::vector<bool>(outputs.size()), {}, {}, {}};
   const work::Shard shard{inputs, outputs, p};
   std::visit([&](const auto& o) { work::save(o, shard, saved); }, op);
   return saved;
@@ -112,8 +100,8 @@ bool keeps_scores(const Operator& op) {
 namespace {
 
 using Shapes = std::span<const TensorShape>;
+using work::count;
 
-double count(const TensorShape& s) { return static_cast<double>(s.elements()); }
 double last(const TensorShape& s) { return static_cast<double>(s.sizes.back()); }
 
 std::int64_t key_count(const Attention& o, Shapes in) {
@@ -153,22 +141,20 @@ base::Flops masked_flops(const Operator& op, Shapes inputs, Shapes outputs) {
 }
 
 Operator shard_operator(const Operator& op, std::span<const TensorShape> whole_inputs, std::span<const TensorShape> shard_inputs) {
-  if (const auto* scan = std::get_if<StateSpace>(&op)) {
-    StateSpace shard = *scan;
-    const std::int64_t cut = whole_inputs[0].sizes.back() / shard_inputs[0].sizes.back();
-    shard.heads = std::max<std::int64_t>(1, scan->heads / cut);
-    shard.groups = std::max<std::int64_t>(1, scan->groups / cut);
-    return shard;
+  Operator shard = op;
+  const auto divide = [&](std::int64_t& heads) {  // keys and values alike
+    heads = std::max<std::int64_t>(1, heads / (whole_inputs[0].sizes.back() / shard_inputs[0].sizes.back()));
+  };
+  if (auto* scan = std::get_if<StateSpace>(&shard)) {
+    divide(scan->heads);
+    divide(scan->groups);
   }
-  const Attention* whole = std::get_if<Attention>(&op);
-  if (!whole) return op;
-  Attention shard = *whole;
-  const std::int64_t cut = whole_inputs[0].sizes.back() / shard_inputs[0].sizes.back();  // by heads, keys and values alike
-  shard.heads = std::max<std::int64_t>(1, whole->heads / cut);
-  shard.kv_heads = std::max<std::int64_t>(1, whole->kv_heads / cut);
-  const std::size_t keys = whole->packed ? 0 : 1;
-  const std::size_t sequence = whole_inputs[keys].sizes.size() - 2;
-  if (shard_inputs[keys].sizes[sequence] < whole_inputs[keys].sizes[sequence]) shard.keys = whole_inputs[keys].sizes[sequence];
+  if (auto* attention = std::get_if<Attention>(&shard)) {
+    divide(attention->heads);
+    divide(attention->kv_heads);
+    const std::int64_t keys = key_count(*attention, whole_inputs);
+    if (key_count(*attention, shard_inputs) < keys) attention->keys = keys;
+  }
   return shard;
 }
 

@@ -12,7 +12,7 @@
 namespace fit {
 namespace {
 
-using profiles::Corners;
+using profiles::Corner;
 using profiles::LogGrid;
 using profiles::LogPoint;
 
@@ -79,7 +79,7 @@ class GridFit {
 
   LogGrid fit(std::span<const Point> points) {
     Eigen::VectorXd values = Eigen::VectorXd::Zero(size());
-    std::vector<Corners> where;
+    std::vector<std::array<Corner, 8>> where;
     for (const Point& p : points) where.push_back(profiles::corners(g_, p.at));
     for (int round = 0; round < kRounds; ++round) {
       Eigen::MatrixXd left = penalty_;
@@ -106,15 +106,16 @@ class GridFit {
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t j = 0; j < 3; ++j) penalty_(index(node[i]), index(node[j])) += weight * kBend[i] * kBend[j];
   }
-  static double value(const Eigen::VectorXd& values, const Corners& c) {
+  static double value(const Eigen::VectorXd& values, std::span<const Corner> row) {
     double sum = 0;
-    for (std::size_t i = 0; i < 8; ++i) sum += c.weight[i] * values(index(c.node[i]));
+    for (const Corner& c : row) sum += c.weight * values(index(c.node));
     return sum;
   }
-  static void add(Eigen::MatrixXd& left, Eigen::VectorXd& right, const Corners& c, double w, double target) {
-    for (std::size_t i = 0; i < 8; ++i) {
-      right(index(c.node[i])) += w * c.weight[i] * target;
-      for (std::size_t j = 0; j < 8; ++j) left(index(c.node[i]), index(c.node[j])) += w * c.weight[i] * c.weight[j];
+  // Adds the square of value(row) - target, `weight` times, to the normal equations.
+  static void add(Eigen::MatrixXd& left, Eigen::VectorXd& right, std::span<const Corner> row, double weight, double target) {
+    for (const Corner& a : row) {
+      right(index(a.node)) += weight * a.weight * target;
+      for (const Corner& b : row) left(index(a.node), index(b.node)) += weight * a.weight * b.weight;
     }
   }
   // Where doubling a size loses time so far, the loss is asked to shrink to what is allowed.
@@ -123,20 +124,14 @@ class GridFit {
     pushed_.resize(probes_.size());
     for (std::size_t at = 0; at < probes_.size(); ++at) {
       const Probe& p = probes_[at];
-      const Corners from = profiles::corners(g_, p.at), to = profiles::corners(g_, p.doubled);
+      const auto from = profiles::corners(g_, p.at), to = profiles::corners(g_, p.doubled);
       const double gained = value(values, to) - value(values, from) + p.gain;
       pushed_[at] = gained < (pushed_[at] ? -kMayLose / 2 : -kMayLose);
       if (!pushed_[at]) continue;
-      std::array<std::pair<Eigen::Index, double>, 16> row;
-      for (std::size_t i = 0; i < 8; ++i) {
-        row[i] = {index(from.node[i]), -from.weight[i]};
-        row[i + 8] = {index(to.node[i]), to.weight[i]};
-      }
-      const double target = -kMayLose / 2 - p.gain;
-      for (const auto& [i, wi] : row) {
-        right(i) += push * wi * target;
-        for (const auto& [j, wj] : row) left(i, j) += push * wi * wj;
-      }
+      std::array<Corner, 16> row;
+      std::ranges::transform(from, row.begin(), [](const Corner& c) { return Corner{c.node, -c.weight}; });
+      std::ranges::copy(to, row.begin() + from.size());
+      add(left, right, row, push, -kMayLose / 2 - p.gain);
     }
   }
 
@@ -155,8 +150,7 @@ double error_on(const LogGrid& g, std::span<const Point> points) {
 // The weight of curvature with the least error on thirds of the rows that are held out one after another; nullopt when no grid pays.
 std::optional<double> best_smoothness(const LogGrid& shape, std::span<const Point> points) {
   std::optional<double> best;
-  double least = 0;
-  for (const Point& p : points) least += std::abs(std::expm1(-p.residual));
+  double least = error_on(shape, points);  // without values it corrects nothing
   for (const double smoothness : kSmoothness) {
     double sum = 0;
     for (int fold = 0; fold < kFolds; ++fold) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -57,6 +58,18 @@ std::string describe(const pcg::Kernel& k) {
 }
 
 double peak_of(const profiles::DeviceProfile& d, const KernelMeasurement& m) { return d.peak.at(m.precision).value(); }
+
+// Whether the time of a row is impossible on its device: shorter than the peaks allow (that of compute only for products and attention) or
+// than any launch, hundreds of times longer than a plain roofline, no finite number, or of a precision without a peak.
+bool is_impossible(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
+  const double t = m.time.value();
+  if (!(t > kShortestS) || !std::isfinite(t)) return true;
+  if (!d.peak.contains(m.precision)) return true;
+  const double compute = m.kernel.tensor_cores ? m.kernel.flops.value() / peak_of(d, m) : 0;
+  const double saved = m.kernel.kind == KernelKind::convolution ? kSavedByWinograd : 1;
+  if (t * kFasterThanPeak * saved < compute) return true;
+  return t > kSlowestS + kSlowest * std::max(compute, (m.kernel.bytes / d.memory_bandwidth).value());
+}
 
 bool wanted(const CalibrationConfig& config, const std::string& own, const KernelMeasurement& m) {
   const bool device = config.devices.empty() ? m.device == own : std::ranges::find(config.devices, m.device) != config.devices.end();
@@ -151,53 +164,51 @@ void judge(KernelFit& fit, const Group& g, const profiles::DeviceProfile& d, con
   fit.worst = std::move(rows);
 }
 
-std::vector<ProductRow> product_rows(const profiles::DeviceProfile& d, const Rows& rows) {
-  std::vector<ProductRow> result;
-  for (const auto* m : rows) {
-    const profiles::DeviceProfile& own = device_of(d, m->device);
-    result.push_back({{peak_of(own, *m), own.memory_bandwidth.value(), static_cast<double>(own.multiprocessors)},
-                      profiles::product_sizes(m->kernel, m->precision),
-                      m->time.value()});
-  }
-  return result;
-}
-std::vector<RateRow> rate_rows(const profiles::DeviceProfile& d, const Rows& rows) {
-  std::vector<RateRow> result;
-  for (const auto* m : rows) result.push_back({device_of(d, m->device).memory_bandwidth.value(), m->kernel.bytes.value(), m->time.value()});
+// What make(measurement) makes of each.
+template <class Make>
+auto rows_of(const Rows& rows, Make make) {
+  std::vector<decltype(make(*rows.front()))> result;
+  for (const auto* m : rows) result.push_back(make(*m));
   return result;
 }
 
+// Of group.used, then of group.aside.
+template <class Predict>
+std::vector<double> predictions(const Group& g, Predict predict_row) {
+  std::vector<double> predicted = rows_of(g.used, predict_row);
+  std::ranges::copy(rows_of(g.aside, predict_row), std::back_inserter(predicted));
+  return predicted;
+}
+
 std::vector<double> fit_products(const profiles::DeviceProfile& d, const Group& g, KernelKind kind, profiles::FittedProduct& into) {
-  const std::vector<ProductRow> used = product_rows(d, g.used), aside = product_rows(d, g.aside);
+  const auto row = [&](const KernelMeasurement& m) {
+    const profiles::DeviceProfile& own = device_of(d, m.device);
+    return ProductRow{{peak_of(own, m), own.memory_bandwidth.value(), static_cast<double>(own.multiprocessors)},
+                      profiles::product_sizes(m.kernel, m.precision),
+                      m.time.value()};
+  };
+  const std::vector<ProductRow> used = rows_of(g.used, row);
   into.model = fit_product_model(used);
   into.correction = fit_correction(kind, into.model, used);
-  std::vector<double> predicted;
-  for (const auto* rows : {&used, &aside})
-    for (const ProductRow& r : *rows) predicted.push_back(predict(kind, into.model, into.correction, r));
-  return predicted;
+  return predictions(g, [&](const KernelMeasurement& m) { return predict(kind, into.model, into.correction, row(m)); });
 }
 std::vector<double> fit_attentions(const profiles::DeviceProfile& d, const Group& g, profiles::FittedAttention& into) {
-  std::vector<AttentionRow> used, aside;
-  for (const auto* m : g.used) used.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
-  for (const auto* m : g.aside) aside.push_back({peak_of(device_of(d, m->device), *m), m->kernel, m->time.value()});
-  into.model = fit_attention(used);
-  std::vector<double> predicted;
-  for (const auto* rows : {&used, &aside})
-    for (const AttentionRow& r : *rows) predicted.push_back(predict(into.model, r));
-  return predicted;
+  const auto row = [&](const KernelMeasurement& m) { return AttentionRow{peak_of(device_of(d, m.device), m), m.kernel, m.time.value()}; };
+  into.model = fit_attention(rows_of(g.used, row));
+  return predictions(g, [&](const KernelMeasurement& m) { return predict(into.model, row(m)); });
 }
 std::vector<double> fit_rates(const profiles::DeviceProfile& d, const Group& g, profiles::FittedRate& into) {
-  const std::vector<RateRow> used = rate_rows(d, g.used), aside = rate_rows(d, g.aside);
+  const auto row = [&](const KernelMeasurement& m) {
+    return RateRow{device_of(d, m.device).memory_bandwidth.value(), m.kernel.bytes.value(), m.time.value()};
+  };
+  const std::vector<RateRow> used = rows_of(g.used, row);
   const profiles::Efficiency fit = fit_rate(used);
-  std::vector<double> predicted;
-  for (const auto* rows : {&used, &aside})
-    for (const RateRow& r : *rows) predicted.push_back(predict(fit, r));
   const auto [least, most] = std::ranges::minmax(used, {}, &RateRow::bytes);
   // The rows' fixed part beyond the shortest kernel belongs to the timer and the launch, not to the kernel.
   into.traffic = {fit.max, std::min(fit.half, (d.memory_bandwidth * d.kernel_floor).value() * fit.max)};
   into.smallest = base::Bytes(least.bytes);
   into.largest = base::Bytes(most.bytes);
-  return predicted;
+  return predictions(g, [&](const KernelMeasurement& m) { return predict(fit, row(m)); });
 }
 
 KernelFit fit_group(const profiles::DeviceProfile& d, KernelKind kind, pcg::Precision precision, const Group& g,
@@ -244,14 +255,11 @@ void refuse_nothing(const Groups& groups, const profiles::DeviceProfile& d, std:
   if (!groups.empty()) return;
   std::set<std::string> names;
   for (const KernelMeasurement& m : rows) names.insert(m.device);
-  base::Diagnostics sink;
-  sink.add(
-      {}, "",
-      fmt::format("no kernel was measured on {}", config.devices.empty() ? d.name : fmt::format("{}", fmt::join(config.devices, ", "))),
+  base::refuse(
+      "", fmt::format("no kernel was measured on {}", config.devices.empty() ? d.name : fmt::format("{}", fmt::join(config.devices, ", "))),
       names.empty() ? "the files hold no kernels"
                     : fmt::format("the files hold kernels of {}{}", fmt::join(names, ", "),
                                   config.kinds.empty() ? "" : "; --kind leaves out those of other kinds"));
-  sink.throw_if_any();
 }
 
 }  // namespace
@@ -270,16 +278,6 @@ bool is_held_out(const measured::CollectiveMeasurement& m) {
   std::uint64_t hash = 1469598103934665603ULL;  // any odd number would do; the shipped fits were made with this one
   for (const std::uint64_t x : {static_cast<std::uint64_t>(m.kind), static_cast<std::uint64_t>(m.gpus), half_octave}) hash = step(hash, x);
   return (hash >> 32) % kAsideOneIn == 0;
-}
-
-bool is_impossible(const profiles::DeviceProfile& d, const KernelMeasurement& m) {
-  const double t = m.time.value();
-  if (!(t > kShortestS) || !std::isfinite(t)) return true;
-  if (!d.peak.contains(m.precision)) return true;
-  const double compute = m.kernel.tensor_cores ? m.kernel.flops.value() / peak_of(d, m) : 0;
-  const double saved = m.kernel.kind == KernelKind::convolution ? kSavedByWinograd : 1;
-  if (t * kFasterThanPeak * saved < compute) return true;
-  return t > kSlowestS + kSlowest * std::max(compute, (m.kernel.bytes / d.memory_bandwidth).value());
 }
 
 KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
@@ -305,9 +303,8 @@ std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::sp
     group.used.clear();
     sort_by_size(group.aside);
     KernelFit fit{.kind = key.first, .precision = key.second, .product = group.model != Model::rate, .left_out = group.left_out};
-    std::vector<double> predicted;
-    for (const auto* m : group.aside) predicted.push_back(profiles::kernel_time(d, m->kernel, m->precision).time.value());
-    judge(fit, group, d, predicted);
+    judge(fit, group, d,
+          predictions(group, [&](const KernelMeasurement& m) { return profiles::kernel_time(d, m.kernel, m.precision).time.value(); }));
     fits.push_back(std::move(fit));
   }
   return fits;

@@ -44,10 +44,6 @@ struct KernelCalibration {
   std::vector<KernelFit> fits;  // by kind and precision
 };
 
-// Returns whether the time of a row is impossible on its device: shorter than the peaks allow (that of compute only for products and
-// attention) or than any launch, hundreds of times longer than a plain roofline, no finite number, or of a precision without a peak.
-[[nodiscard]] bool is_impossible(const profiles::DeviceProfile& d, const measured::KernelMeasurement& m);
-
 // Returns the fits of a profile's kinds of kernels.
 // Throws: base::InputError when no row is of the devices and kinds asked for.
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,

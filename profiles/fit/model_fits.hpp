@@ -1,11 +1,9 @@
 #pragma once
 // Fits of single models to measured rows: the tile model of products and the smooth correction of what it leaves over, attention, and
-// rates of kernels that are bound by memory. Below: their robust losses and the search that they share.
+// rates of kernels that are bound by memory. Below: their robust losses.
 
 #include <cmath>
-#include <functional>
 #include <span>
-#include <vector>
 
 #include "profiles/fitted.hpp"
 #include "profiles/models/product_model.hpp"
@@ -59,22 +57,6 @@ struct RateRow {
 // too few rows, and where no correction is better on rows kept aside.
 // Requires: rows are not empty.
 [[nodiscard]] profiles::LogGrid fit_correction(pcg::KernelKind kind, const profiles::ProductModel& model, std::span<const ProductRow> rows);
-
-// A local search for the positive parameters of a model with the least cost, in their logarithms.
-struct LogRange {
-  double least, most;
-};
-
-struct LogFound {
-  std::vector<double> values;  // one per range
-  double cost = 0;
-};
-
-// Returns where Subplex (Rowan 1990) ends that starts at `start`, put into the ranges. Deterministic.
-// Requires: a range per value, bounds above 0.
-// Cost: at most 2,500 calls.
-[[nodiscard]] LogFound least_in_logarithms(std::span<const double> start, std::span<const LogRange> ranges,
-                                           const std::function<double(std::span<const double>)>& cost);
 
 // Robust losses: outliers of measured tables (a cold clock, a busy machine) must not bend a fit.
 inline constexpr double kUsualError = 0.05;  // in the logarithm of time: below it errors count by their square, above by their size

@@ -27,6 +27,8 @@ using profiles::Protocol;
 
 constexpr double kPriorWidth = 0.7;     // how far from where it started, in natural logarithms, a number may be pulled by one row
 constexpr double kLeastLatency = 1e-9;  // seconds: the logarithm of a latency needs one above 0, no hop is this quick
+constexpr int kMostRounds = 60;         // of the search
+constexpr double kShortWeight = 0.5;    // of a row below kShortMessage
 constexpr double kMoved = 0.01;         // by less no row has moved a number: it is still what it was before the fit
 
 // The shapes of one collective among one group, and the rows that did it.
@@ -47,7 +49,7 @@ struct Line {
   Choice choice;
 };
 
-// All rows of clusters that follow a profile, by group.
+// All rows of clusters that follow a profile, by group. There is at least one.
 class Predictor {
  public:
   Predictor(const NetworkProfile& profile, std::span<const CollectiveMeasurement> rows) : rows_(rows) {
@@ -73,9 +75,10 @@ class Predictor {
       groups_[number->second].rows.push_back(i);
     }
     std::erase_if(groups_, [](const RowGroup& g) { return g.shapes.empty(); });
+    if (groups_.empty())
+      base::refuse("", fmt::format("no row is of a cluster whose network_profile is \"{}\"", profile.name),
+                   "the column \"cluster\" names a preset, as `foreshard show cluster` lists them");
   }
-
-  [[nodiscard]] bool empty() const { return groups_.empty(); }
 
   // In the order of questions; `see(row, choice)`.
   void predict(const NetworkProfile& profile, const std::function<void(std::size_t, const Choice&)>& see) const {
@@ -151,9 +154,8 @@ Parameters parameters_of(const NetworkProfile& start) {
 // Levenberg-Marquardt on log(predicted / measured), weighted again in each round so that outliers count by their size, not its square.
 class NetworkFitter {
  public:
-  NetworkFitter(const NetworkProfile& start, const Predictor& predictor, std::span<const CollectiveMeasurement> rows,
-                const NetworkFitConfig& config)
-      : profile_(start), predictor_(predictor), rows_(rows), config_(config), parameters_(parameters_of(start)) {
+  NetworkFitter(const NetworkProfile& start, const Predictor& predictor, std::span<const CollectiveMeasurement> rows)
+      : profile_(start), predictor_(predictor), rows_(rows), parameters_(parameters_of(start)) {
     const auto n = static_cast<Eigen::Index>(parameters_.get.size());
     start_.resize(n);
     for (Eigen::Index j = 0; j < n; ++j) start_(j) = parameters_.get[static_cast<std::size_t>(j)](profile_);
@@ -163,7 +165,7 @@ class NetworkFitter {
   NetworkProfile run() {
     double damping = 1;
     Eigen::VectorXd errors = errors_at(at_);
-    for (int round = 0; round < config_.most_rounds; ++round) {
+    for (int round = 0; round < kMostRounds; ++round) {
       const Eigen::MatrixXd slopes = slopes_at(at_, errors);
       const Eigen::VectorXd w = weights(errors);
       Eigen::MatrixXd normal = slopes.transpose() * w.asDiagonal() * slopes;
@@ -184,7 +186,7 @@ class NetworkFitter {
           at_ = next;
           errors = then;
           damping = std::max(damping / 5, 1e-6);
-          if (now > before * (1 - 1e-5)) round = config_.most_rounds;
+          if (now > before * (1 - 1e-5)) round = kMostRounds;
         } else {
           damping *= 4;
         }
@@ -199,13 +201,12 @@ class NetworkFitter {
   void put(NetworkProfile& p, const Eigen::VectorXd& x) const {
     for (Eigen::Index j = 0; j < x.size(); ++j) parameters_.set[static_cast<std::size_t>(j)](p, x(j));
   }
-  [[nodiscard]] bool counts(std::size_t row) const { return !config_.hold_out || !is_held_out(rows_[row]); }
   [[nodiscard]] Eigen::VectorXd errors_at(const Eigen::VectorXd& x) const {
     NetworkProfile p = profile_;
     put(p, x);
     Eigen::VectorXd errors = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(rows_.size()));
     predictor_.predict(p, [&](std::size_t row, const Choice& c) {
-      if (counts(row)) errors(static_cast<Eigen::Index>(row)) = std::log(c.seconds / rows_[row].time.value());
+      if (!is_held_out(rows_[row])) errors(static_cast<Eigen::Index>(row)) = std::log(c.seconds / rows_[row].time.value());
     });
     return errors;
   }
@@ -220,7 +221,7 @@ class NetworkFitter {
     return slopes;
   }
   [[nodiscard]] double importance(Eigen::Index row) const {
-    return rows_[static_cast<std::size_t>(row)].bytes < kShortMessage ? config_.short_weight : 1;
+    return rows_[static_cast<std::size_t>(row)].bytes < kShortMessage ? kShortWeight : 1;
   }
   [[nodiscard]] Eigen::VectorXd weights(const Eigen::VectorXd& errors) const {
     Eigen::VectorXd w(errors.size());
@@ -236,7 +237,6 @@ class NetworkFitter {
   NetworkProfile profile_;
   const Predictor& predictor_;
   std::span<const CollectiveMeasurement> rows_;
-  const NetworkFitConfig& config_;
   Parameters parameters_;
   Eigen::VectorXd start_, at_;
 };
@@ -284,14 +284,6 @@ void write_sources(NetworkProfile& fitted, const NetworkProfile& start, const Pr
   }
 }
 
-[[noreturn]] void fail_without_rows(const std::string& profile) {
-  base::Diagnostics sink;
-  sink.add({}, "", fmt::format("no row is of a cluster whose network_profile is \"{}\"", profile),
-           "the column \"cluster\" names a preset, as `foreshard show cluster` lists them");
-  sink.throw_if_any();
-  throw std::logic_error("not reached");
-}
-
 }  // namespace
 
 topology::Cluster cluster_of(const std::string& preset, int nodes) {
@@ -312,11 +304,10 @@ std::vector<topology::DeviceId> group_of(const CollectiveMeasurement& m, const t
   return group;
 }
 
-NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMeasurement> rows, const NetworkFitConfig& config) {
+NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMeasurement> rows) {
   const Predictor predictor(start, rows);
-  if (predictor.empty()) fail_without_rows(start.name);
   NetworkFit fit;
-  fit.profile = NetworkFitter(start, predictor, rows, config).run();
+  fit.profile = NetworkFitter(start, predictor, rows).run();
   write_sources(fit.profile, start, predictor, rows);
   fit.residuals = residuals_of(fit.profile, predictor, rows);
   if (fit.residuals.size() < rows.size())
@@ -327,9 +318,7 @@ NetworkFit fit_network(const NetworkProfile& start, std::span<const CollectiveMe
 }
 
 std::vector<NetworkResidual> compare_network(const NetworkProfile& profile, std::span<const CollectiveMeasurement> rows) {
-  const Predictor predictor(profile, rows);
-  if (predictor.empty()) fail_without_rows(profile.name);
-  return residuals_of(profile, predictor, rows);
+  return residuals_of(profile, Predictor(profile, rows), rows);
 }
 
 }  // namespace fit

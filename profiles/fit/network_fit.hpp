@@ -31,22 +31,16 @@ struct NetworkResidual {
 // Returns the GPUs of a row, as many of each node, from its first on; none where a node has fewer.
 [[nodiscard]] std::vector<topology::DeviceId> group_of(const measured::CollectiveMeasurement& m, const topology::Cluster& cluster);
 
-struct NetworkFitConfig {
-  bool hold_out = true;       // a fifth of the rows takes no part in the fit
-  int most_rounds = 60;       // of the search
-  double short_weight = 0.5;  // of a row below 1 MB
-};
-
 struct NetworkFit {
   profiles::NetworkProfile profile;
   std::vector<NetworkResidual> residuals;  // one per row that is of a cluster with this profile, in order
   std::vector<std::string> notes;
 };
 
-// Returns a profile fitted by robust least squares of the logarithm of time, beginning at the one given. `rows` must outlive the answer.
+// Returns a profile fitted by robust least squares of the logarithm of time, beginning at the one given. A fifth of the rows takes no part
+// in the fit, and rows below 1 MB count half. `rows` must outlive the answer.
 // Throws: base::InputError when no row is of a preset whose `network_profile` this is.
-[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measured::CollectiveMeasurement> rows,
-                                     const NetworkFitConfig& config = {});
+[[nodiscard]] NetworkFit fit_network(const profiles::NetworkProfile& start, std::span<const measured::CollectiveMeasurement> rows);
 // Returns the residuals of a profile, whoever fitted it. Throws as fit_network does.
 [[nodiscard]] std::vector<NetworkResidual> compare_network(const profiles::NetworkProfile& profile,
                                                            std::span<const measured::CollectiveMeasurement> rows);

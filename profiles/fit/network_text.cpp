@@ -1,7 +1,6 @@
 #include "profiles/fit/profile_text.hpp"
 
 #include <map>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -12,13 +11,6 @@ namespace {
 
 using base::Yaml;
 using Lines = std::vector<std::string>;
-
-Lines lines_of(const std::string& text) {
-  std::istringstream in(text);
-  Lines lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // The index of each key's line, by the path of the key.
 void find_keys(const Yaml& map, const std::string& path, std::map<std::string, std::size_t>& line_of_key) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -32,9 +33,14 @@ std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
 }  // namespace
 
-CommentedYaml::CommentedYaml(const std::string& text, std::string root) : root_(std::move(root)) {
+std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines_.push_back(line);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+CommentedYaml::CommentedYaml(const std::string& text, std::string root) : root_(std::move(root)), lines_(lines_of(text)) {
   const Yaml document = parse();
   const Yaml::Entry& top = key(document, root_);
   if (top.value.mark.line == top.key_mark.line)
@@ -76,8 +82,7 @@ void CommentedYaml::put_last(const std::string& key_name, const std::string& com
     lines_.erase(place(first), lines_.end());
   }
   lines_.push_back(blanks(static_cast<std::size_t>(root.entries.front().key_mark.column) - 1) + comment);
-  std::istringstream in(block);
-  for (std::string line; std::getline(in, line);) lines_.push_back(line);
+  std::ranges::copy(lines_of(block), std::back_inserter(lines_));
 }
 
 // Takes away the comments of an earlier calibration above a line. Returns the line's new number.

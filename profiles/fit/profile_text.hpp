@@ -40,6 +40,8 @@ class CommentedYaml {
   std::vector<std::string> lines_;
 };
 
+[[nodiscard]] std::vector<std::string> lines_of(const std::string& text);
+
 // How the comments of a calibration begin, and the lines that go on.
 inline constexpr std::string_view kCalibrated = "# foreshard calibrate", kWritten = "# Written by `foreshard calibrate`", kMore = "#   ";
 

@@ -11,10 +11,9 @@ namespace {
 
 constexpr std::size_t kHead = 64 * 1024;                      // what ByteSource lets one peek at: a format shows itself well within it
 constexpr std::size_t kLongestTable = std::size_t{64} << 20;  // nccl-tests writes some kB
-constexpr std::string_view kKnown =
+constexpr const char* kKnown =
     "known are Kineto / Chrome traces (.json, .json.gz), Nsight Systems SQLite exports, nccl-tests output (text, JSON), Chakra traces "
-    "(.et), "
-    "the collector's JSON";
+    "(.et), the collector's JSON";
 
 // Which of our JSON formats it is, from the keys of the document, without reading more than is needed.
 enum class JsonForm { trace, collected, nccl_tests, other };
@@ -81,11 +80,8 @@ ImportedTrace import_json(const std::filesystem::path& file) {
     case JsonForm::nccl_tests: return read_nccl_tests_json(parse_json_document(bytes), name);
     case JsonForm::other: break;
   }
-  refuse(name, "is JSON, but no measurement that is known: it has neither traceEvents nor foreshard_collect nor nccl_version",
-         std::string(kKnown));
+  refuse(name, "is JSON, but no measurement that is known: it has neither traceEvents nor foreshard_collect nor nccl_version", kKnown);
 }
-
-bool is_text(std::string_view head) { return head.find('\0') == std::string_view::npos; }
 
 }  // namespace
 
@@ -104,13 +100,12 @@ ImportedTrace import_trace(const std::filesystem::path& file) {
   }
   if (looks_like_nccl_tests(head)) return read_nccl_tests(bytes.rest(kLongestTable), bytes.name());
   if (looks_like_chakra(head)) return read_chakra(bytes);
-  const std::string hint(kKnown);
-  if (is_text(head) && text.find("_perf") != std::string_view::npos) {
+  if (head.find('\0') == std::string::npos && text.find("_perf") != std::string_view::npos) {
     // A long preamble (NCCL_DEBUG=INFO) may come before the table.
     const std::string whole = bytes.rest(kLongestTable);
     if (looks_like_nccl_tests(whole)) return read_nccl_tests(whole, bytes.name());
   }
-  refuse(bytes.name(), "is no measurement file that is known", hint);
+  refuse(bytes.name(), "is no measurement file that is known", kKnown);
 }
 
 }  // namespace imports

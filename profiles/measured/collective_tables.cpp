@@ -14,17 +14,16 @@ namespace {
 constexpr std::string_view kCollectiveHeader = "cluster,nodes,gpus,kind,bytes,seconds";
 
 // Adds the rows of one table to the measurements, or counts why not.
-class CollectiveRows {
+class CollectiveRows : public TableRows {
  public:
-  CollectiveRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
+  using TableRows::TableRows;
 
-  void leave_out(const std::string& reason) { left_out_.add(reason); }
   // Calls use(row, preset, kind) for each row whose machine has a preset and whose collective is one of ours; the other rows are counted.
   // machine(row) is the machine's name in the table; the column `op` names the collective.
   template <class Machine, class Use>
   void each(const Names& presets, Machine machine, Use use) {
     for (const CsvRow& row : t_.rows()) {
-      const auto preset = left_out_.ours(presets, machine(row), "no cluster preset for");
+      const auto preset = ours(presets, machine(row), "no cluster preset for");
       const auto k = preset ? kind(t_.cell(row, "op")) : std::nullopt;
       if (k) use(row, *preset, *k);
     }
@@ -56,10 +55,6 @@ class CollectiveRows {
     if (!k) leave_out(fmt::format("no such collective here: {}", name));
     return k;
   }
-
-  const CsvTable& t_;
-  Measurements& into_;
-  RowsLeftOut left_out_;
 };
 
 // Machines that one column names.
@@ -67,8 +62,7 @@ auto in_column(const CsvTable& t, std::string_view column) {
   return [&t, column](const CsvRow& row) { return t.cell(row, column); };
 }
 
-void read_own_collectives(const CsvTable& t, Measurements& into) {
-  CollectiveRows c(t, into);
+void read_own_collectives(const CsvTable& t, CollectiveRows& c) {
   for (const CsvRow& row : t.rows()) {
     const auto kind = profiles::collective_kind(t.cell(row, "kind"));
     if (!kind) t.complain(row, fmt::format("kind: \"{}\" is no collective", t.cell(row, "kind")));
@@ -80,24 +74,22 @@ void read_own_collectives(const CsvTable& t, Measurements& into) {
 
 // NVIDIA aiconfigurator: one node, nccl-tests through CUDA graphs. Its sizes are those of the whole buffer for every collective. How
 // its eight L40S are wired is not published: two of them have a path of PCIe alone, four reach a quarter of its rate and eight a fifteenth.
-void read_aiconfigurator(const CsvTable& t, Measurements& into) {
+void read_aiconfigurator(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {{"a100_sxm", "dgx-a100-80gb"}, {"h100_sxm", "dgx-h100"}, {"h200_sxm", "dgx-h200"},
                                  {"b200_sxm", "dgx-b200"},      {"b300_sxm", "dgx-b300"}, {"gb200", "gb200-nvl72"},
                                  {"l40s", "pcie-l40s-4"}};
-  CollectiveRows c(t, into);
   c.each(kPresets, in_column(t, "system"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     if (preset.starts_with("pcie") && c.required(row, "n_gpus") > 2)
       return c.leave_out("its wires between more than two GPUs are not known");
-    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "latency_ms"), 1e-3));
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), t.number(row, "latency_ms", 1e-3));
   });
 }
 
 // vTrain: one node. Its V100 machine reaches 22.5 GB/s between GPUs 0 and 1 and 134 GB/s among eight: the hybrid cube mesh of a DGX-1V.
-void read_vtrain(const CsvTable& t, Measurements& into) {
+void read_vtrain(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {{"a100", "dgx-a100-80gb"}, {"v100", "dgx-1v"}};
-  CollectiveRows c(t, into);
   c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
-    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(t.number(row, "out_of_place_us"), 1e-6));
+    c.add(row, preset, 1, c.required(row, "n_gpus"), kind, c.required(row, "bytes"), t.number(row, "out_of_place_us", 1e-6));
   });
 }
 
@@ -120,7 +112,7 @@ std::map<std::string, double> launch_floors(const CsvTable& t) {
 }
 
 // nccl-tests runs that were published. A machine is known by its GPU and network columns together.
-void read_nccl_tests(const CsvTable& t, Measurements& into) {
+void read_nccl_tests(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {
       {"A100-SXM4-40GB, NVLink3+NVSwitch", "dgx-a100-40gb"},
       {"A100 (DGX A100), 8x ConnectX-6 HDR200 IB per node", "dgx-a100-40gb"},
@@ -136,30 +128,28 @@ void read_nccl_tests(const CsvTable& t, Measurements& into) {
   };
   const std::map<std::string, double> floors = launch_floors(t);
   const auto machine = [&](const CsvRow& row) { return t.cell(row, "gpu") + ", " + t.cell(row, "network"); };
-  CollectiveRows c(t, into);
   c.each(kPresets, machine, [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     const auto us = t.number(row, "oop_time_us");
     if (is_single_process(t, row) && us && *us < kLaunchBound * floors.at(t.cell(row, "op")))
       return c.leave_out("as quick as one process launches");
-    c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"), scaled(us, 1e-6));
+    c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"),
+          t.number(row, "oop_time_us", 1e-6));
   });
 }
 
 // vidur: within one node, and its H100 sends between two. The second node of its A100s hangs on a fabric that is not named (8 GB/s).
-void read_vidur(const CsvTable& t, Measurements& into) {
+void read_vidur(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {{"a100_dgx", "dgx-a100-80gb"}, {"h100_dgx", "dgx-h100"}};
-  CollectiveRows c(t, into);
   c.each(kPresets, in_column(t, "network_device"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     const double gpus = c.required(row, "num_workers"), nodes = gpus / c.required(row, "devices_per_node");
     if (nodes > 1 && preset == "dgx-a100-80gb") c.leave_out("between nodes, over a fabric that is not named");
-    else c.add(row, preset, nodes, gpus, kind, c.required(row, "bytes"), scaled(t.number(row, "median_ms"), 1e-3));
+    else c.add(row, preset, nodes, gpus, kind, c.required(row, "bytes"), t.number(row, "median_ms", 1e-3));
   });
 }
 
 // ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose.
-void read_ml_engineering(const CsvTable& t, Measurements& into) {
+void read_ml_engineering(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
-  CollectiveRows c(t, into);
   c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     if (t.cell(row, "network").find("NVLS off") != std::string::npos) return c.leave_out("the algorithm was forced");
     const double gpus = c.required(row, "n_gpus"), bytes = c.required(row, "bytes");
@@ -172,14 +162,15 @@ void read_ml_engineering(const CsvTable& t, Measurements& into) {
 }  // namespace
 
 bool read_collective_table(const CsvTable& t, Measurements& into) {
-  if (t.has_all({"cluster", "nodes", "gpus", "kind", "bytes", "seconds"})) read_own_collectives(t, into);
-  else if (t.has_all({"system", "op", "n_gpus", "bytes", "latency_ms"})) read_aiconfigurator(t, into);
-  else if (t.has_all({"gpu", "n_gpus", "bytes", "out_of_place_us", "op"})) read_vtrain(t, into);
-  else if (t.has_all({"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "oop_time_us", "notes"})) read_nccl_tests(t, into);
-  else if (t.has_all({"network_device", "op", "num_workers", "devices_per_node", "bytes", "median_ms"})) read_vidur(t, into);
-  else if (t.has_all({"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "busbw_GBps"})) read_ml_engineering(t, into);
-  else return false;
-  return true;
+  static const KnownTables<CollectiveRows> kTables = {
+      {{"cluster", "nodes", "gpus", "kind", "bytes", "seconds"}, read_own_collectives},
+      {{"system", "op", "n_gpus", "bytes", "latency_ms"}, read_aiconfigurator},
+      {{"gpu", "n_gpus", "bytes", "out_of_place_us", "op"}, read_vtrain},
+      {{"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "oop_time_us", "notes"}, read_nccl_tests},
+      {{"network_device", "op", "num_workers", "devices_per_node", "bytes", "median_ms"}, read_vidur},
+      {{"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "busbw_GBps"}, read_ml_engineering},
+  };
+  return read_known(kTables, t, into);
 }
 
 std::string to_csv(const std::vector<CollectiveMeasurement>& collectives) {

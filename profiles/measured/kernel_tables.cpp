@@ -59,30 +59,24 @@ pcg::Kernel product(KernelKind kind, double batch, double m, double n, double k,
 pcg::Kernel traffic(KernelKind kind, double bytes) { return {.kind = kind, .bytes = base::Bytes(bytes)}; }
 
 // Adds the rows of one table to the measurements, or counts why not.
-class KernelRows {
+class KernelRows : public TableRows {
  public:
-  KernelRows(const CsvTable& t, Measurements& into) : t_(t), into_(into), left_out_(t, into) {}
+  using TableRows::TableRows;
 
   // Returns the profile's name, or nullopt, and then counts the row.
-  std::optional<std::string> device(const std::string& name) { return left_out_.ours(foreign_devices(), name, "no device profile for"); }
+  std::optional<std::string> device(const std::string& name) { return ours(foreign_devices(), name, "no device profile for"); }
   // Calls use(row, device) for each row whose device, which a column names, has a profile; the other rows are counted.
   template <class Use>
   void each(std::string_view column, Use use) {
     for (const CsvRow& row : t_.rows())
       if (const auto known = device(t_.cell(row, column))) use(row, *known);
   }
-  void leave_out(const std::string& reason) { left_out_.add(reason); }
   void add(const CsvRow& row, const std::string& device, Precision p, const pcg::Kernel& k, std::optional<double> seconds) {
     const bool product = k.kind == KernelKind::matmul || k.kind == KernelKind::convolution || pcg::is_attention(k.kind);
     if (product ? !profiles::is_product(k) : !(k.bytes.value() > 0)) return leave_out("a size is 0");
     if (!seconds || !(*seconds > 0)) return leave_out("no time");
     into_.kernels.push_back({device, p, k, base::Seconds(*seconds), t_.source(row)});
   }
-
- private:
-  const CsvTable& t_;
-  Measurements& into_;
-  RowsLeftOut left_out_;
 };
 
 double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
@@ -92,8 +86,7 @@ double size_of(const CsvTable& t, const CsvRow& row, std::string_view column) {
   return *x;
 }
 
-void read_own_kernels(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_own_kernels(const CsvTable& t, KernelRows& c) {
   for (const CsvRow& row : t.rows()) {
     const auto precision = profiles::find_precision(t.cell(row, "precision"));
     if (!precision)
@@ -114,8 +107,7 @@ void read_own_kernels(const CsvTable& t, Measurements& into) {
 }
 
 // aiconfigurator: the device is the folder that the source names, "... systems/data/a100_sxm/gemm/...".
-void read_matmuls(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_matmuls(const CsvTable& t, KernelRows& c) {
   for (const CsvRow& row : t.rows()) {
     const std::string& source = t.cell(row, "source");
     constexpr std::string_view kBefore = "systems/data/";
@@ -125,91 +117,78 @@ void read_matmuls(const CsvTable& t, Measurements& into) {
     const auto device = c.device(source.substr(from, source.find('/', from) - from));
     if (!device) continue;
     const auto k = product(KernelKind::matmul, 1, size_of(t, row, "m"), size_of(t, row, "n"), size_of(t, row, "k"), 2);
-    c.add(row, *device, Precision::bf16, k, scaled(t.number(row, "latency_ms"), 1e-3));
+    c.add(row, *device, Precision::bf16, k, t.number(row, "latency_ms", 1e-3));
   }
 }
 
 // aiconfigurator: fused causal attention, forward; fewer heads of keys and values where they are shared.
-void read_attention(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_attention(const CsvTable& t, KernelRows& c) {
   c.each("system", [&](const CsvRow& row, const std::string& device) {
     const double batch = size_of(t, row, "batch"), length = size_of(t, row, "seq_len"), heads = size_of(t, row, "num_heads");
     const double shared = size_of(t, row, "num_kv_heads_0=mha"), width = size_of(t, row, "head_dim");
     pcg::Kernel k = product(KernelKind::attention, batch * heads, length, length, width, 2);
     // Two products, half of each: 2 b s s d FLOPs, as k.flops is already. q and the output are read and written once, keys and values too.
     k.bytes = base::Bytes(2 * batch * length * width * (2 * heads + 2 * (shared > 0 ? shared : heads)));
-    c.add(row, device, Precision::bf16, k, scaled(t.number(row, "latency_ms"), 1e-3));
+    c.add(row, device, Precision::bf16, k, t.number(row, "latency_ms", 1e-3));
   });
 }
 
 // cuDNN's benchmark of fused attention in training (NVIDIA/cudnn-frontend, benchmark/attention_training): one pass a row. Other libraries'
 // kernels are left out, and those that add gradients in a fixed order, which trainings ask for only when they must.
-class CudnnAttention {
- public:
-  CudnnAttention(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
+bool says(const CsvTable& t, const CsvRow& row, std::string_view column, std::string_view text) {
+  return t.has_all({column}) && t.cell(row, column) == text;
+}
 
-  void read() {
-    c_.each("gpu_name", [&](const CsvRow& row, const std::string& device) {
-      if (says(row, "success", "False") || says(row, "skipped", "True")) c_.leave_out("no time");
-      else if (says(row, "deterministic_bwd", "True")) c_.leave_out("gradients are added in a fixed order");
-      else if (t_.has_all({"backend"}) && !says(row, "backend", "cudnn")) c_.leave_out("attention of another library than cuDNN");
-      else kernel(row, device);
-    });
-  }
+void add_cudnn_kernel(const CsvTable& t, KernelRows& c, const CsvRow& row, const std::string& device) {
+  const std::string& type = t.cell(row, "data_type");
+  const auto precision = profiles::find_precision(type == "bfloat16" ? "bf16" : type == "float16" ? "fp16" : type);
+  if (!precision) return c.leave_out("a data type that has no name here");
+  const bool backward = t.cell(row, "profile_pass") == "bwd";
+  const double batch = size_of(t, row, "batch_size"), heads = size_of(t, row, "num_q_heads"), shared = size_of(t, row, "num_kv_heads");
+  const double queries = size_of(t, row, "q_seqlen"), keys = size_of(t, row, "kv_seqlen");
+  const double query = size_of(t, row, "head_dim_qk"), value = size_of(t, row, "head_dim_vo");
+  const double window = t.cell(row, "sliding_window_size").empty() ? 0 : size_of(t, row, "sliding_window_size");
+  const double reach = window > 0 ? std::min(window, keys) : keys;
+  const bool causal = !says(t, row, "attn_mask", "no_mask");
+  // As pcg/work counts attention's FLOPs and bytes.
+  pcg::Kernel k = product(backward ? KernelKind::attention_gradient : KernelKind::attention, batch * heads, queries, reach,
+                          std::floor((query + value) / 2), 2);
+  const double dims = backward ? 3 * query + 2 * value : query + value;
+  k.flops = base::Flops(2 * batch * heads * queries * reach * (causal ? 1 - reach / (2 * keys) : 1) * dims);
+  k.bytes = base::Bytes(2 * batch * (heads * queries + shared * keys) * (query + value) * (backward ? 2 : 1));
+  c.add(row, device, *precision, k, t.number(row, "time_ms", 1e-3));
+}
 
- private:
-  bool says(const CsvRow& row, std::string_view column, std::string_view text) const {
-    return t_.has_all({std::string(column)}) && t_.cell(row, column) == text;
-  }
-
-  void kernel(const CsvRow& row, const std::string& device) {
-    const std::string& type = t_.cell(row, "data_type");
-    const auto precision = profiles::find_precision(type == "bfloat16" ? "bf16" : type == "float16" ? "fp16" : type);
-    if (!precision) return c_.leave_out("a data type that has no name here");
-    const bool backward = t_.cell(row, "profile_pass") == "bwd";
-    const double batch = size_of(t_, row, "batch_size"), heads = size_of(t_, row, "num_q_heads"), shared = size_of(t_, row, "num_kv_heads");
-    const double queries = size_of(t_, row, "q_seqlen"), keys = size_of(t_, row, "kv_seqlen");
-    const double query = size_of(t_, row, "head_dim_qk"), value = size_of(t_, row, "head_dim_vo");
-    const double window = t_.cell(row, "sliding_window_size").empty() ? 0 : size_of(t_, row, "sliding_window_size");
-    const double reach = window > 0 ? std::min(window, keys) : keys;
-    const bool causal = !says(row, "attn_mask", "no_mask");
-    // As pcg/work counts attention's FLOPs and bytes.
-    pcg::Kernel k = product(backward ? KernelKind::attention_gradient : KernelKind::attention, batch * heads, queries, reach,
-                            std::floor((query + value) / 2), 2);
-    const double dims = backward ? 3 * query + 2 * value : query + value;
-    k.flops = base::Flops(2 * batch * heads * queries * reach * (causal ? 1 - reach / (2 * keys) : 1) * dims);
-    k.bytes = base::Bytes(2 * batch * (heads * queries + shared * keys) * (query + value) * (backward ? 2 : 1));
-    c_.add(row, device, *precision, k, scaled(t_.number(row, "time_ms"), 1e-3));
-  }
-
-  const CsvTable& t_;
-  KernelRows c_;
-};
+void read_cudnn_attention(const CsvTable& t, KernelRows& c) {
+  c.each("gpu_name", [&](const CsvRow& row, const std::string& device) {
+    if (says(t, row, "success", "False") || says(t, row, "skipped", "True")) c.leave_out("no time");
+    else if (says(t, row, "deterministic_bwd", "True")) c.leave_out("gradients are added in a fixed order");
+    else if (t.has_all({"backend"}) && !says(t, row, "backend", "cudnn")) c.leave_out("attention of another library than cuDNN");
+    else add_cudnn_kernel(t, c, row, device);
+  });
+}
 
 // NeuSight: B products of M x N x K; N and K are those of torch's matmul.
-void read_neusight_products(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_neusight_products(const CsvTable& t, KernelRows& c) {
   c.each("device", [&](const CsvRow& row, const std::string& device) {
     const auto k = product(KernelKind::matmul, size_of(t, row, "B"), size_of(t, row, "M"), size_of(t, row, "N"), size_of(t, row, "K"), 4);
-    c.add(row, device, Precision::fp32, k, scaled(t.number(row, "latency_ms"), 1e-3));
+    c.add(row, device, Precision::fp32, k, t.number(row, "latency_ms", 1e-3));
   });
 }
 
 // NeuSight: operators over B x H elements; two operands for add, div, mul, pow (with a "u" at the end: one and a number).
-void read_neusight_traffic(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_neusight_traffic(const CsvTable& t, KernelRows& c) {
   c.each("device", [&](const CsvRow& row, const std::string& device) {
     const std::string& op = t.cell(row, "op");
     const bool binary = op == "add" || op == "div" || op == "mul" || op == "pow";
     const KernelKind kind = op == "ln" ? KernelKind::norm : op == "softmax" ? KernelKind::softmax : KernelKind::elementwise;
     const double elements = size_of(t, row, "B") * size_of(t, row, "H");
-    c.add(row, device, Precision::fp32, traffic(kind, 4 * elements * (binary ? 3 : 2)), scaled(t.number(row, "latency_ms"), 1e-3));
+    c.add(row, device, Precision::fp32, traffic(kind, 4 * elements * (binary ? 3 : 2)), t.number(row, "latency_ms", 1e-3));
   });
 }
 
 // NeuSight: forward convolutions, square windows and images. fp32, but cuDNN uses TF32 on an A100 by default.
-void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_neusight_convolutions(const CsvTable& t, KernelRows& c) {
   c.each("Device", [&](const CsvRow& row, const std::string& device) {
     const double batch = size_of(t, row, "B"), in = size_of(t, row, "Input_Channel"), out = size_of(t, row, "Output_Channel");
     const double window = size_of(t, row, "Kernel_Szie"), side = size_of(t, row, "Input_Size"), stride = size_of(t, row, "Stride");
@@ -219,110 +198,92 @@ void read_neusight_convolutions(const CsvTable& t, Measurements& into) {
     pcg::Kernel k = product(KernelKind::convolution, 1, batch * result * result, out, in * window * window, 4);
     k.bytes = base::Bytes(4 * (batch * in * side * side + out * in * window * window + batch * out * result * result));
     const bool tf32 = profiles::device_profile(device).peak.contains(Precision::tf32);
-    c.add(row, device, tf32 ? Precision::tf32 : Precision::fp32, k, scaled(t.number(row, "Latency"), 1e-3));
+    c.add(row, device, tf32 ? Precision::tf32 : Precision::fp32, k, t.number(row, "Latency", 1e-3));
   });
 }
 
 // DeepBench: a cell of JSON holds the fields of the sheet, whose names differ a little between sheets.
-class DeepBench {
- public:
-  DeepBench(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
+std::optional<double> json_number(const nlohmann::json& fields, std::string_view name, double unit = 1) {
+  for (const auto& [key, value] : fields.items())
+    if ((key == name || key.starts_with(std::string(name) + " (")) && value.is_number()) return value.get<double>() * unit;
+  return std::nullopt;
+}
 
-  void read() {
-    for (const CsvRow& row : t_.rows()) {
-      const auto fields = nlohmann::json::parse(t_.cell(row, "fields_json"), nullptr, false);
-      if (!fields.is_object()) t_.complain(row, "fields_json: no JSON object");
-      const std::string& sheet = t_.cell(row, "precision_sheet");
-      const bool half = sheet.find("FP16") != std::string::npos;
-      if (sheet.find("Psuedo") != std::string::npos) c_.leave_out("computed in fp32 whatever is stored");
-      else if (fields.contains("Time (msec)") && fields.contains("M")) matmul(row, fields, half);
-      else if (fields.contains("Forward (msec)")) convolution(row, fields, half);
-      else c_.leave_out("neither a matmul nor a convolution");
-    }
-  }
+double json_size(const CsvTable& t, const CsvRow& row, const nlohmann::json& fields, std::string_view name) {
+  const auto x = json_number(fields, name);
+  if (!x || *x < 0 || *x > 1e12) t.complain(row, fmt::format("fields_json: {} is missing or no size", name));
+  return *x;
+}
 
- private:
-  using Json = nlohmann::json;
-  std::optional<double> field(const Json& fields, std::string_view name) const {
-    for (const auto& [key, value] : fields.items())
-      if ((key == name || key.starts_with(std::string(name) + " (")) && value.is_number()) return value.get<double>();
-    return std::nullopt;
-  }
-  double size(const CsvRow& row, const Json& fields, std::string_view name) const {
-    const auto x = field(fields, name);
-    if (!x || *x < 0 || *x > 1e12) t_.complain(row, fmt::format("fields_json: {} is missing or no size", name));
-    return *x;
-  }
-  void matmul(const CsvRow& row, const Json& f, bool half) {
-    const auto device = c_.device(t_.cell(row, "device"));
-    if (!device) return;
-    // Its matrices are stored by columns: M are the features, N the samples, which we call n and m.
-    const auto k = product(KernelKind::matmul, 1, size(row, f, "N"), size(row, f, "M"), size(row, f, "K"), half ? 2 : 4);
-    c_.add(row, *device, half ? Precision::fp16 : Precision::fp32, k, scaled(field(f, "Time (msec)"), 1e-3));
-  }
-  // Forward, gradient of the input and gradient of the weights are three products of the same sizes, as pcg/work counts them.
-  void convolution(const CsvRow& row, const Json& f, bool half) {
-    const auto device = c_.device(t_.cell(row, "device"));
-    if (!device) return;
-    const double images = size(row, f, "N"), out = size(row, f, "K"), in = size(row, f, "C");
-    const double window = in * size(row, f, "R") * size(row, f, "S"), positions = images * size(row, f, "P") * size(row, f, "Q");
-    const double element = half ? 2 : 4;
-    const double bytes = element * (images * in * size(row, f, "H") * size(row, f, "W") + out * window + positions * out);
-    const auto add = [&](double m, double n, double k, const char* time) {
-      pcg::Kernel kernel = product(KernelKind::convolution, 1, m, n, k, element);
-      kernel.bytes = base::Bytes(bytes);
-      c_.add(row, *device, half ? Precision::fp16 : Precision::fp32, kernel, scaled(field(f, time), 1e-3));
-    };
-    add(positions, out, window, "Forward (msec)");
-    add(positions, window, out, "wrt Inputs (msec)");
-    add(out, window, positions, "wrt Parameters (msec)");
-  }
+void add_deepbench_matmul(const CsvTable& t, KernelRows& c, const CsvRow& row, const nlohmann::json& f, bool half) {
+  const auto device = c.device(t.cell(row, "device"));
+  if (!device) return;
+  // Its matrices are stored by columns: M are the features, N the samples, which we call n and m.
+  const auto k =
+      product(KernelKind::matmul, 1, json_size(t, row, f, "N"), json_size(t, row, f, "M"), json_size(t, row, f, "K"), half ? 2 : 4);
+  c.add(row, *device, half ? Precision::fp16 : Precision::fp32, k, json_number(f, "Time (msec)", 1e-3));
+}
 
-  const CsvTable& t_;
-  KernelRows c_;
-};
+// Forward, gradient of the input and gradient of the weights are three products of the same sizes, as pcg/work counts them.
+void add_deepbench_convolution(const CsvTable& t, KernelRows& c, const CsvRow& row, const nlohmann::json& f, bool half) {
+  const auto device = c.device(t.cell(row, "device"));
+  if (!device) return;
+  const auto size = [&](std::string_view name) { return json_size(t, row, f, name); };
+  const double images = size("N"), out = size("K"), in = size("C");
+  const double window = in * size("R") * size("S"), positions = images * size("P") * size("Q");
+  const double element = half ? 2 : 4;
+  const double bytes = element * (images * in * size("H") * size("W") + out * window + positions * out);
+  const auto add = [&](double m, double n, double k, const char* time) {
+    pcg::Kernel kernel = product(KernelKind::convolution, 1, m, n, k, element);
+    kernel.bytes = base::Bytes(bytes);
+    c.add(row, *device, half ? Precision::fp16 : Precision::fp32, kernel, json_number(f, time, 1e-3));
+  };
+  add(positions, out, window, "Forward (msec)");
+  add(positions, window, out, "wrt Inputs (msec)");
+  add(out, window, positions, "wrt Parameters (msec)");
+}
+
+void read_deepbench(const CsvTable& t, KernelRows& c) {
+  for (const CsvRow& row : t.rows()) {
+    const auto fields = nlohmann::json::parse(t.cell(row, "fields_json"), nullptr, false);
+    if (!fields.is_object()) t.complain(row, "fields_json: no JSON object");
+    const std::string& sheet = t.cell(row, "precision_sheet");
+    const bool half = sheet.find("FP16") != std::string::npos;
+    if (sheet.find("Psuedo") != std::string::npos) c.leave_out("computed in fp32 whatever is stored");
+    else if (fields.contains("Time (msec)") && fields.contains("M")) add_deepbench_matmul(t, c, row, fields, half);
+    else if (fields.contains("Forward (msec)")) add_deepbench_convolution(t, c, row, fields, half);
+    else c.leave_out("neither a matmul nor a convolution");
+  }
+}
 
 // Vidur: operators of a transformer's forward pass, in bf16. Times have a resolution of 1 us.
-class Vidur {
- public:
-  Vidur(const CsvTable& t, Measurements& into) : t_(t), c_(t, into) {}
+void add_vidur_operators(const CsvTable& t, KernelRows& c, const CsvRow& row, const std::string& device) {
+  const double tokens = size_of(t, row, "num_tokens"), width = size_of(t, row, "n_embd"), tp = size_of(t, row, "tp");
+  if (!(tp > 0)) t.complain(row, "tp: 0");
+  const bool gated = t.cell(row, "gated_mlp") == "True";
+  const double ffn = size_of(t, row, "n_expanded_embd") / tp, heads = size_of(t, row, "n_head");
+  const double packed = width / heads * (heads + 2 * size_of(t, row, "n_kv_head")) / tp;
+  const auto add = [&](const pcg::Kernel& k, const char* column) { c.add(row, device, Precision::bf16, k, t.number(row, column, 1e-3)); };
+  add(product(KernelKind::matmul, 1, tokens, packed, width, 2), "attn_pre_proj_ms");
+  add(product(KernelKind::matmul, 1, tokens, width, width / tp, 2), "attn_post_proj_ms");
+  add(product(KernelKind::matmul, 1, tokens, (gated ? 2 : 1) * ffn, width, 2), "mlp_up_proj_ms");
+  add(product(KernelKind::matmul, 1, tokens, width, ffn, 2), "mlp_down_proj_ms");
+  add(traffic(KernelKind::norm, 2 * tokens * 2 * width), "input_layernorm_ms");
+  add(traffic(KernelKind::elementwise, 2 * tokens * 3 * width), "add_ms");
+  add(traffic(KernelKind::elementwise, 2 * tokens * (gated ? 3 : 2) * ffn), "mlp_act_ms");
+  add(traffic(KernelKind::embedding, 2 * tokens * 2 * width), "emb_ms");
+}
 
-  void read() {
-    c_.each("device", [&](const CsvRow& row, const std::string& device) {
-      if (size_of(t_, row, "num_tokens") < kFewestTokens) c_.leave_out("kernels of a few microseconds, measured to 1 us");
-      else operators(row, device);
-    });
-  }
-
- private:
-  static constexpr double kFewestTokens = 128;  // below it a kernel takes few of the clock's steps of 1 us, and rounding decides
-
-  void operators(const CsvRow& row, const std::string& device) {
-    const double tokens = size_of(t_, row, "num_tokens"), width = size_of(t_, row, "n_embd"), tp = size_of(t_, row, "tp");
-    if (!(tp > 0)) t_.complain(row, "tp: 0");
-    const bool gated = t_.cell(row, "gated_mlp") == "True";
-    const double ffn = size_of(t_, row, "n_expanded_embd") / tp, heads = size_of(t_, row, "n_head");
-    const double packed = width / heads * (heads + 2 * size_of(t_, row, "n_kv_head")) / tp;
-    const auto add = [&](const pcg::Kernel& k, const char* column) {
-      c_.add(row, device, Precision::bf16, k, scaled(t_.number(row, column), 1e-3));
-    };
-    add(product(KernelKind::matmul, 1, tokens, packed, width, 2), "attn_pre_proj_ms");
-    add(product(KernelKind::matmul, 1, tokens, width, width / tp, 2), "attn_post_proj_ms");
-    add(product(KernelKind::matmul, 1, tokens, (gated ? 2 : 1) * ffn, width, 2), "mlp_up_proj_ms");
-    add(product(KernelKind::matmul, 1, tokens, width, ffn, 2), "mlp_down_proj_ms");
-    add(traffic(KernelKind::norm, 2 * tokens * 2 * width), "input_layernorm_ms");
-    add(traffic(KernelKind::elementwise, 2 * tokens * 3 * width), "add_ms");
-    add(traffic(KernelKind::elementwise, 2 * tokens * (gated ? 3 : 2) * ffn), "mlp_act_ms");
-    add(traffic(KernelKind::embedding, 2 * tokens * 2 * width), "emb_ms");
-  }
-
-  const CsvTable& t_;
-  KernelRows c_;
-};
+void read_vidur_operators(const CsvTable& t, KernelRows& c) {
+  constexpr double kFewestTokens = 128;  // below it a kernel takes few of the clock's steps of 1 us, and rounding decides
+  c.each("device", [&](const CsvRow& row, const std::string& device) {
+    if (size_of(t, row, "num_tokens") < kFewestTokens) c.leave_out("kernels of a few microseconds, measured to 1 us");
+    else add_vidur_operators(t, c, row, device);
+  });
+}
 
 // LLMCompass: fp16 matmuls as milliseconds, softmax, norm and GELU as elements per second.
-void read_llmcompass(const CsvTable& t, Measurements& into) {
-  KernelRows c(t, into);
+void read_llmcompass(const CsvTable& t, KernelRows& c) {
   c.each("device", [&](const CsvRow& row, const std::string& device) {
     const std::string& op = t.cell(row, "op");
     const double value = t.number(row, "value").value_or(0);
@@ -340,18 +301,20 @@ void read_llmcompass(const CsvTable& t, Measurements& into) {
 }  // namespace
 
 bool read_kernel_table(const CsvTable& t, Measurements& into) {
-  if (fmt::format("{}", fmt::join(t.columns(), ",")) == kKernelHeader) read_own_kernels(t, into);
-  else if (t.has_all({"m", "n", "k", "latency_ms", "tflops", "source"})) read_matmuls(t, into);
-  else if (t.has_all({"system", "seq_len", "num_kv_heads_0=mha", "head_dim", "latency_ms"})) read_attention(t, into);
-  else if (t.has_all({"gpu_name", "data_type", "q_seqlen", "head_dim_qk", "profile_pass", "time_ms", "sliding_window_size"}))
-    CudnnAttention(t, into).read();
-  else if (t.has_all({"device", "op", "B", "M", "N", "K", "latency_ms"})) read_neusight_products(t, into);
-  else if (t.has_all({"device", "op", "B", "H", "latency_ms"})) read_neusight_traffic(t, into);
-  else if (t.has_all({"Latency", "Device", "Kernel_Szie", "Padding"})) read_neusight_convolutions(t, into);
-  else if (t.has_all({"device", "precision_sheet", "fields_json"})) DeepBench(t, into).read();
-  else if (t.has_all({"device", "num_tokens", "mlp_act_ms", "gated_mlp"})) Vidur(t, into).read();
-  else if (t.has_all({"device", "op", "dim0", "dim1", "dim2", "metric", "value"})) read_llmcompass(t, into);
-  else return false;
+  static const KnownTables<KernelRows> kTables = {
+      {{"m", "n", "k", "latency_ms", "tflops", "source"}, read_matmuls},
+      {{"system", "seq_len", "num_kv_heads_0=mha", "head_dim", "latency_ms"}, read_attention},
+      {{"gpu_name", "data_type", "q_seqlen", "head_dim_qk", "profile_pass", "time_ms", "sliding_window_size"}, read_cudnn_attention},
+      {{"device", "op", "B", "M", "N", "K", "latency_ms"}, read_neusight_products},
+      {{"device", "op", "B", "H", "latency_ms"}, read_neusight_traffic},
+      {{"Latency", "Device", "Kernel_Szie", "Padding"}, read_neusight_convolutions},
+      {{"device", "precision_sheet", "fields_json"}, read_deepbench},
+      {{"device", "num_tokens", "mlp_act_ms", "gated_mlp"}, read_vidur_operators},
+      {{"device", "op", "dim0", "dim1", "dim2", "metric", "value"}, read_llmcompass},
+  };
+  if (fmt::format("{}", fmt::join(t.columns(), ",")) != kKernelHeader) return read_known(kTables, t, into);
+  KernelRows rows(t, into);
+  read_own_kernels(t, rows);
   return true;
 }
 

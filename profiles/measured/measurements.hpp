@@ -3,7 +3,6 @@
 // file they came from: our own CSV (docs/formats/measurements.md), a public table recognised by its header, or an imported trace.
 // Start here: read_measurements(); the tables that it knows: tables.hpp; measured iterations: points.hpp.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -117,9 +117,9 @@ bool LogGrid::covers(const LogPoint& x) const {
   return true;
 }
 
-Corners corners(const LogGrid& g, const LogPoint& x) {
+std::array<Corner, 8> corners(const LogGrid& g, const LogPoint& x) {
   const std::array<Place, 3> p = {place_on(g.axes[0], x[0]), place_on(g.axes[1], x[1]), place_on(g.axes[2], x[2])};
-  Corners c{};
+  std::array<Corner, 8> all;
   for (std::size_t i = 0; i < 8; ++i) {
     std::size_t node = 0;
     double weight = 1;
@@ -128,17 +128,15 @@ Corners corners(const LogGrid& g, const LogPoint& x) {
       node = node * g.axes[a].size() + p[a].cell + (upper ? 1 : 0);
       weight *= upper ? p[a].fraction : 1 - p[a].fraction;
     }
-    c.node[i] = node;
-    c.weight[i] = weight;
+    all[i] = {node, weight};
   }
-  return c;
+  return all;
 }
 
 double LogGrid::at(const LogPoint& x) const {
   if (values.empty()) return 0;
-  const Corners c = corners(*this, x);
   double sum = 0;
-  for (std::size_t i = 0; i < 8; ++i) sum += c.weight[i] * values[c.node[i]];
+  for (const Corner& c : corners(*this, x)) sum += c.weight * values[c.node];
   return sum;
 }
 
@@ -158,21 +156,6 @@ ProductSizes product_sizes(const pcg::Kernel& k, pcg::Precision p) {
   return s;
 }
 
-const std::array<std::string_view, kProductParameters>& product_parameter_names() {
-  // In the order of to_array: profiles are read and written by these names.
-  static constexpr std::array<std::string_view, kProductParameters> kNames = {
-      "peak_share", "half_ratio",        "tail",   "step_s", "round_s", "store_share", "bandwidth_share", "launch_s",
-      "split_s",    "split_store_share", "overlap"};
-  return kNames;
-}
-
-ProductParameters to_array(const ProductModel& p) {
-  return {p.peak_share, p.half_ratio,        p.tail,   p.step_s, p.round_s, p.store_share, p.bandwidth_share, p.launch_s,
-          p.split_s,    p.split_store_share, p.overlap};
-}
-
-ProductModel product_model(const ProductParameters& v) { return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10]}; }
-
 double product_seconds(const ProductModel& p, const ProductDevice& d, const ProductSizes& s) {
   const double tiles = fastest_s(prepared(p, d, s));
   const double memory = s.bytes / (d.bandwidth * p.bandwidth_share);
@@ -184,15 +167,6 @@ LogPoint correction_point(pcg::KernelKind kind, const ProductSizes& s) {
   if (pcg::is_attention(kind)) return {std::log2(s.batch), std::log2(s.k), std::log2(s.n)};
   return {std::log2(s.batch * s.m), std::log2(s.n), std::log2(s.k)};
 }
-
-const std::array<std::string_view, kAttentionParameters>& attention_parameter_names() {
-  static constexpr std::array<std::string_view, kAttentionParameters> kNames = {"peak_share", "fixed_keys", "score_dims", "launch_s"};
-  return kNames;
-}
-
-AttentionParameters to_array(const AttentionModel& m) { return {m.peak_share, m.fixed_keys, m.score_dims, m.launch_s}; }
-
-AttentionModel attention_model(const AttentionParameters& v) { return {v[0], v[1], v[2], v[3]}; }
 
 double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel& k) {
   const double rows = static_cast<double>(k.batch) * static_cast<double>(k.m);

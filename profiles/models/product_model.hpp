@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -32,12 +31,13 @@ struct LogGrid {
   bool operator==(const LogGrid&) const = default;
 };
 
-// The eight nodes around a point and their weights, which add up to 1: at(x) is their weighted sum.
-struct Corners {
-  std::array<std::size_t, 8> node;
-  std::array<double, 8> weight;
+// A node beside a point.
+struct Corner {
+  std::size_t node;
+  double weight;
 };
-[[nodiscard]] Corners corners(const LogGrid& g, const LogPoint& x);
+// The eight nodes around a point. Their weights add up to 1: at(x) is their weighted sum.
+[[nodiscard]] std::array<Corner, 8> corners(const LogGrid& g, const LogPoint& x);
 
 struct ProductSizes {
   double batch = 1, m = 1, n = 1, k = 1;  // `batch` products C[m, n] = A[m, k] B[k, n]
@@ -76,12 +76,25 @@ struct ProductModel {
   double split_store_share = 1;  // of the bandwidth, at which partial sums are written and read in fp32; above 1 where a cache holds them
   double overlap = 3;            // tiles and memory hide each other: total = (tiles^overlap + memory^overlap)^(1 / overlap)
 };
-inline constexpr int kProductParameters = 11;
-using ProductParameters = std::array<double, kProductParameters>;
-// Names as in profiles/devices, and values, both in the order of the members.
-[[nodiscard]] const std::array<std::string_view, kProductParameters>& product_parameter_names();
-[[nodiscard]] ProductParameters to_array(const ProductModel& p);
-[[nodiscard]] ProductModel product_model(const ProductParameters& values);
+// The names that profiles have for the parameters of a model, in the order of its members.
+template <class Model>
+struct Parameter {
+  std::string_view name;
+  double Model::*member;
+};
+inline constexpr Parameter<ProductModel> kProductParameters[] = {
+    {"peak_share", &ProductModel::peak_share},
+    {"half_ratio", &ProductModel::half_ratio},
+    {"tail", &ProductModel::tail},
+    {"step_s", &ProductModel::step_s},
+    {"round_s", &ProductModel::round_s},
+    {"store_share", &ProductModel::store_share},
+    {"bandwidth_share", &ProductModel::bandwidth_share},
+    {"launch_s", &ProductModel::launch_s},
+    {"split_s", &ProductModel::split_s},
+    {"split_store_share", &ProductModel::split_store_share},
+    {"overlap", &ProductModel::overlap},
+};
 
 // Returns seconds. They never shrink when batch, m, n, k, work or bytes grow.
 // Cost: some 50 candidates, below a microsecond.
@@ -97,12 +110,12 @@ struct AttentionModel {
   double score_dims = 30;   // of each score: its exponential and scaling as a number of dims of the products that take as long
   double launch_s = 5e-6;   // of each kernel
 };
-inline constexpr int kAttentionParameters = 4;
-using AttentionParameters = std::array<double, kAttentionParameters>;
-// Names as in profiles/devices, and values, both in the order of the members.
-[[nodiscard]] const std::array<std::string_view, kAttentionParameters>& attention_parameter_names();
-[[nodiscard]] AttentionParameters to_array(const AttentionModel& m);
-[[nodiscard]] AttentionModel attention_model(const AttentionParameters& values);
+inline constexpr Parameter<AttentionModel> kAttentionParameters[] = {
+    {"peak_share", &AttentionModel::peak_share},
+    {"fixed_keys", &AttentionModel::fixed_keys},
+    {"score_dims", &AttentionModel::score_dims},
+    {"launch_s", &AttentionModel::launch_s},
+};
 
 // Returns seconds:  launch_s + 2 rows ((met + extra) (dims + score_dims)) / (peak peak_share)  with rows = batch m queries, dims the widths
 // of the pass' products together, met the keys that a query meets on average (FLOPs / (2 rows dims)), and extra = fixed_keys and, where

@@ -8,10 +8,11 @@
 #include <tuple>
 
 #include "reports/layout/table.hpp"
-#include "scenarios/confidence/fit/framework_fit.hpp"
 
 namespace reports {
 namespace {
+
+using fit::NetworkResidual;
 
 std::string precision_of(const fit::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
@@ -30,10 +31,6 @@ void add_fit(Table& table, const fit::KernelFit& f) {
   for (const fit::RowError& w : f.worst) table.heading(worst_text(w));
 }
 
-nlohmann::ordered_json to_json(const fit::RowError& w) {
-  return {{"what", w.what}, {"source", w.source}, {"measured_s", w.measured_s}, {"predicted_s", w.predicted_s}};
-}
-
 nlohmann::ordered_json to_json(const fit::KernelFit& f) {
   const profiles::Provenance& p = f.provenance;
   nlohmann::ordered_json j = {{"kind", pcg::to_text(f.kind)},
@@ -49,68 +46,10 @@ nlohmann::ordered_json to_json(const fit::KernelFit& f) {
                               {"held_out_bias", f.held_out_bias},
                               {"refusal", f.refusal},
                               {"worst", nlohmann::ordered_json::array()}};
-  for (const fit::RowError& w : f.worst) j["worst"].push_back(to_json(w));
+  for (const fit::RowError& w : f.worst)
+    j["worst"].push_back({{"what", w.what}, {"source", w.source}, {"measured_s", w.measured_s}, {"predicted_s", w.predicted_s}});
   return j;
 }
-
-}  // namespace
-
-std::string fits_text(std::span<const fit::KernelFit> fits) {
-  Table table({{"kind"},
-               {"precision"},
-               {"rows", Align::right},
-               {"left out", Align::right},
-               {"error", Align::right},
-               {"held out", Align::right},
-               {"error", Align::right},
-               {"bias", Align::right},
-               {"9 in 10", Align::right}});
-  for (const fit::KernelFit& f : fits) add_fit(table, f);
-  return table.text();
-}
-
-nlohmann::ordered_json fits_json(std::span<const fit::KernelFit> fits) {
-  auto list = nlohmann::ordered_json::array();
-  for (const fit::KernelFit& f : fits) list.push_back(to_json(f));
-  return list;
-}
-
-std::string framework_fit_text(const std::string& framework, const confidence::FrameworkFit& fit) {
-  std::string text = fmt::format(
-      "{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
-      framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
-  for (const confidence::FittedConstant& c : fit.constants) {
-    // A constant that the points do not identify has no value of theirs to show.
-    if (!c.identifiable)
-      text += fmt::format("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
-    else
-      text += fmt::format("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, confidence::constant_text(c.name, c.value),
-                          100 * c.error_less, 100 * c.error_more);
-  }
-  return text;
-}
-
-std::string framework_fit_json(const std::string& framework, const confidence::FrameworkFit& fit) {
-  nlohmann::ordered_json j = {{"foreshard", 1},
-                              {"framework", framework},
-                              {"points", fit.points},
-                              {"error_before", fit.error_before},
-                              {"error", fit.error},
-                              {"cross_validated", fit.cross_validated},
-                              {"constants", nlohmann::ordered_json::object()},
-                              {"not_identifiable", nlohmann::ordered_json::array()},
-                              {"groups", nlohmann::ordered_json::array()}};
-  for (const confidence::FittedConstant& c : fit.constants) {
-    if (c.identifiable) j["constants"][c.name] = c.value;
-    else j["not_identifiable"].push_back(c.name);
-  }
-  for (const confidence::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
-  return j.dump(2) + "\n";
-}
-
-namespace {
-
-using fit::NetworkResidual;
 
 // "nccl.csv" of "data/nccl.csv:12".
 std::string table_of(const std::string& source) {
@@ -155,14 +94,60 @@ class Sums {
 };
 
 Table empty_table() {
-  std::vector<Table::Column> columns = {{"cluster"}, {"nodes", Align::right}, {"GPUs", Align::right}, {"collective"}, {"table"}};
+  std::vector<Table::Column> columns = {left("cluster"), right("nodes"), right("GPUs"), left("collective"), left("table")};
   for (const char* which : {"1 MB on", "kept aside", "below 1 MB"})
     for (const char* what : {"rows", "error", "bias"})
-      columns.push_back({what == std::string_view("rows") ? fmt::format("{}: rows", which) : what, Align::right});
+      columns.push_back(right(what == std::string_view("rows") ? fmt::format("{}: rows", which) : what));
   return Table(std::move(columns));
 }
 
 }  // namespace
+
+std::string fits_text(std::span<const fit::KernelFit> fits) {
+  Table table({left("kind"), left("precision"), right("rows"), right("left out"), right("error"), right("held out"), right("error"),
+               right("bias"), right("9 in 10")});
+  for (const fit::KernelFit& f : fits) add_fit(table, f);
+  return table.text();
+}
+
+nlohmann::ordered_json fits_json(std::span<const fit::KernelFit> fits) {
+  auto list = nlohmann::ordered_json::array();
+  for (const fit::KernelFit& f : fits) list.push_back(to_json(f));
+  return list;
+}
+
+std::string framework_fit_text(const std::string& framework, const confidence::FrameworkFit& fit) {
+  std::string text = fmt::format(
+      "{}: {} points; mean error {:.1f} % before, {:.1f} % fitted, {:.1f} % when each half is forecast by constants of the other\n",
+      framework, fit.points, 100 * fit.error_before, 100 * fit.error, 100 * fit.cross_validated);
+  for (const confidence::FittedConstant& c : fit.constants) {
+    // A constant that the points do not identify has no value of theirs to show.
+    if (!c.identifiable)
+      text += fmt::format("  {:<24} left as it is: a tenth more or less changes the mean error by less than 0.01 %\n", c.name);
+    else
+      text += fmt::format("  {:<24} {:<10} a tenth less: {:.1f} %, more: {:.1f} %\n", c.name, confidence::constant_text(c.name, c.value),
+                          100 * c.error_less, 100 * c.error_more);
+  }
+  return text;
+}
+
+std::string framework_fit_json(const std::string& framework, const confidence::FrameworkFit& fit) {
+  nlohmann::ordered_json j = {{"foreshard", 1},
+                              {"framework", framework},
+                              {"points", fit.points},
+                              {"error_before", fit.error_before},
+                              {"error", fit.error},
+                              {"cross_validated", fit.cross_validated},
+                              {"constants", nlohmann::ordered_json::object()},
+                              {"not_identifiable", nlohmann::ordered_json::array()},
+                              {"groups", nlohmann::ordered_json::array()}};
+  for (const confidence::FittedConstant& c : fit.constants) {
+    if (c.identifiable) j["constants"][c.name] = c.value;
+    else j["not_identifiable"].push_back(c.name);
+  }
+  for (const confidence::GroupError& g : fit.groups) j["groups"].push_back({{"group", g.group}, {"points", g.points}, {"error", g.error}});
+  return j.dump(2) + "\n";
+}
 
 std::string residuals_text(std::span<const NetworkResidual> residuals) {
   std::map<std::tuple<std::string, int, int, std::string, std::string>, Sums> lines;

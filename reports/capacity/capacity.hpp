@@ -18,9 +18,6 @@ namespace reports {
 // not ask.
 [[nodiscard]] std::string capacity_text(const scenarios::ScenarioResult& answer, std::size_t width);
 
-// Returns the answer with the runs of its capacity planning among the others, for their notes: what holds for all is said once.
-[[nodiscard]] scenarios::ScenarioResult with_capacity_runs(const scenarios::ScenarioResult& answer);
-
 // Adds `capacity`, one entry per candidate, number of nodes and plan, and `capacity_summary` to a result; nothing where the scenario does
 // not ask.
 void add_capacity(nlohmann::ordered_json& result, const scenarios::ScenarioResult& answer);

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/question/question.hpp"
-#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {

@@ -41,53 +41,39 @@ double cost_of(const Outcome& o) { return o.costs ? o.costs->total().value() : 0
 // The place of the verdicts: in columns of their own, or in a line below the figures.
 enum class Verdicts { beside, below };
 
-std::vector<Table::Column> capacity_headings(const CapacityView& a, Verdicts verdicts) {
-  std::vector<Table::Column> h = {{"nodes", Align::right}};
-  if (a.shown.owned) h.push_back({"owned", Align::right});
-  h.push_back({"GPUs", Align::right});
-  h.push_back({"goodput", Align::right, "%"});
-  h.push_back({"time", Align::right, a.units.time.name});
-  h.push_back({"90 %", Align::right, a.units.time.name});
-  if (a.shown.costs) {
-    h.push_back({"cost", Align::right, a.units.money.name});
-    h.push_back({"90 %", Align::right, a.units.money.name});
-  }
-  if (a.shown.energy) h.push_back({"energy", Align::right, a.units.energy.name});
-  if (verdicts == Verdicts::below) return h;
-  if (a.shown.deadline) h.push_back({"in time"});
-  if (a.shown.budget) h.push_back({"in budget"});
-  if (a.shown.costs) h.push_back({"frontier"});
-  return h;
-}
-
 // Why an entry has no figures.
 std::string status_word(const Run& run) {
-  switch (run.status) {
-    case scenarios::Status::ok: return "over 300 years";
-    case scenarios::Status::out_of_memory: return "no memory";
-    default: return std::string(scenarios::to_text(run.status));
-  }
+  if (run.status == scenarios::Status::ok) return "over 300 years";
+  return run.status == scenarios::Status::out_of_memory ? "no memory" : std::string(scenarios::to_text(run.status));
 }
 
-std::vector<std::string> capacity_row(const CapacityView& a, const CapacityEntry& e, Verdicts verdicts) {
-  const scenarios::Fleet& fleet = e.asked.fleet;
-  std::vector<std::string> c = {fmt::format("{}", fleet.nodes)};
-  if (a.shown.owned) c.push_back(fmt::format("{}", fleet.owned_nodes));
-  c.push_back(fmt::format("{}", fleet.gpus));
-  const Outcome* o = e.outcome ? &*e.outcome : nullptr;
-  c.push_back(o != nullptr ? fmt::format("{:.1f}", 100 * o->goodput) : "-");
-  c.push_back(o != nullptr ? figure(o->time.value(), a.units.time) : "-");
-  c.push_back(o != nullptr ? range_text(o->time_low.value(), o->time_high.value(), a.units.time) : status_word(a.runs[e.asked.run]));
-  const bool priced = o != nullptr && o->costs;
+Columns<CapacityEntry> capacity_columns(const CapacityView& a, Verdicts verdicts) {
+  Columns<CapacityEntry> c;
+  const auto add = [&](Table::Column heading, auto cell) {  // "-" of an entry without figures
+    c.add(std::move(heading), [cell](const CapacityEntry& e) { return e.outcome ? cell(*e.outcome) : std::string("-"); });
+  };
+  const auto& [time, money, energy] = a.units;
+  c.add(right("nodes"), [](const CapacityEntry& e) { return fmt::format("{}", e.asked.fleet.nodes); });
+  if (a.shown.owned) c.add(right("owned"), [](const CapacityEntry& e) { return fmt::format("{}", e.asked.fleet.owned_nodes); });
+  c.add(right("GPUs"), [](const CapacityEntry& e) { return fmt::format("{}", e.asked.fleet.gpus); });
+  add(right("goodput", "%"), [](const Outcome& o) { return fmt::format("{:.1f}", 100 * o.goodput); });
+  add(right("time", time.name), [&a](const Outcome& o) { return figure(o.time.value(), a.units.time); });
+  c.add(right("90 %", time.name), [&a](const CapacityEntry& e) {
+    const auto& o = e.outcome;
+    return o ? range_text(o->time_low.value(), o->time_high.value(), a.units.time) : status_word(a.runs[e.asked.run]);
+  });
   if (a.shown.costs) {
-    c.push_back(priced ? figure(cost_of(*o), a.units.money) : "-");
-    c.push_back(priced ? range_text(o->cost_low().value(), o->cost_high().value(), a.units.money) : "-");
+    add(right("cost", money.name), [&a](const Outcome& o) { return o.costs ? figure(cost_of(o), a.units.money) : "-"; });
+    add(right("90 %", money.name),
+        [&a](const Outcome& o) { return o.costs ? range_text(o.cost_low().value(), o.cost_high().value(), a.units.money) : "-"; });
   }
-  if (a.shown.energy) c.push_back(o != nullptr && o->energy ? figure(o->energy->value(), a.units.energy) : "-");
+  if (a.shown.energy)
+    add(right("energy", energy.name), [&a](const Outcome& o) { return o.energy ? figure(o.energy->value(), a.units.energy) : "-"; });
   if (verdicts == Verdicts::below) return c;
-  if (a.shown.deadline) c.push_back(o != nullptr ? word_of(o->deadline) : "-");
-  if (a.shown.budget) c.push_back(o != nullptr ? word_of(o->budget) : "-");
-  if (a.shown.costs) c.emplace_back(o != nullptr && o->on_frontier.value_or(false) ? "yes" : "");
+  if (a.shown.deadline) add(left("in time"), [](const Outcome& o) { return word_of(o.deadline); });
+  if (a.shown.budget) add(left("in budget"), [](const Outcome& o) { return word_of(o.budget); });
+  if (a.shown.costs)
+    c.add(left("frontier"), [](const CapacityEntry& e) { return e.outcome && e.outcome->on_frontier.value_or(false) ? "yes" : ""; });
   return c;
 }
 
@@ -101,7 +87,8 @@ std::string verdict_line(const CapacityView& a, const CapacityEntry& e) {
 }
 
 Table capacity_layout(const CapacityView& a, Verdicts verdicts) {
-  Table t(capacity_headings(a, verdicts));
+  const Columns<CapacityEntry> columns = capacity_columns(a, verdicts);
+  Table t(columns.headings);
   // Rows of a candidate and a plan together, by nodes: a candidate's entries alternate between its plans.
   std::vector<const CapacityEntry*> rows;
   for (const CapacityEntry& e : a.capacity.entries) rows.push_back(&e);
@@ -112,7 +99,7 @@ Table capacity_layout(const CapacityView& a, Verdicts verdicts) {
     if (last == nullptr || group_of(e) != group_of(last))
       t.heading(fmt::format("{}, {}", a.capacity.terms.candidates[e->asked.candidate].name, a.runs[e->asked.run].plan));
     last = e;
-    t.row(capacity_row(a, *e, verdicts));
+    t.row(columns.row(*e));
     if (const std::string line = verdict_line(a, *e); verdicts == Verdicts::below && !line.empty()) t.heading("      " + line);
   }
   return t;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "base/numbers.hpp"
 #include "reports/layout/table.hpp"
@@ -70,14 +69,7 @@ std::vector<std::string> break_evens(const CapacityView& a) {
   return all;
 }
 
-void add_sentence(std::string& out, const std::string& label, const std::string& text, std::size_t width) {
-  constexpr std::size_t kLabel = 12;
-  bool first = true;
-  for (const std::string& l : wrapped(text, width - kLabel)) {
-    out += fmt::format("{:<{}}{}\n", first ? label : "", kLabel, l);
-    first = false;
-  }
-}
+std::string sentence(std::string_view label, const std::string& text, std::size_t width) { return labelled(label, 12, text, width); }
 
 std::string choices_text(const CapacityView& a, std::size_t width) {
   const scenarios::Choices& c = a.capacity.choices;
@@ -87,33 +79,31 @@ std::string choices_text(const CapacityView& a, std::size_t width) {
   };
   std::string out;
   if (a.shown.deadline) {
-    add_sentence(out, "smallest",
-                 c.smallest ? said(*c.smallest) + fmt::format("; in time {}", word_of(a.capacity.entries[*c.smallest].outcome->deadline))
-                            : "no machine meets the deadline",
-                 width);
-    if (c.smallest_surely && c.smallest_surely != c.smallest) add_sentence(out, "  surely", said(*c.smallest_surely), width);
+    out += sentence("smallest",
+                    c.smallest ? said(*c.smallest) + fmt::format("; in time {}", word_of(a.capacity.entries[*c.smallest].outcome->deadline))
+                               : "no machine meets the deadline",
+                    width);
+    if (c.smallest_surely && c.smallest_surely != c.smallest) out += sentence("  surely", said(*c.smallest_surely), width);
   }
-  if (c.cheapest) add_sentence(out, "cheapest", said(*c.cheapest), width);
-  if (a.shown.budget) add_sentence(out, "quickest", c.quickest ? said(*c.quickest) : "no machine keeps within the budget", width);
-  for (const std::string& sentence : break_evens(a)) add_sentence(out, "break-even", sentence, width);
+  if (c.cheapest) out += sentence("cheapest", said(*c.cheapest), width);
+  if (a.shown.budget) out += sentence("quickest", c.quickest ? said(*c.quickest) : "no machine keeps within the budget", width);
+  for (const std::string& text : break_evens(a)) out += sentence("break-even", text, width);
   return out;
 }
 
 std::string legend_text(const CapacityView& a, std::size_t width) {
-  std::string sentence = "goodput: the share of the time that trains, besides failures and checkpoints; 90 %: the interval";
+  std::string text = "goodput: the share of the time that trains, besides failures and checkpoints; 90 %: the interval";
   if (a.shown.deadline || a.shown.budget)
-    sentence += "; surely: all of the interval keeps the limit, probably: its middle does, unlikely: its lower end alone";
-  if (a.shown.costs) sentence += "; frontier: none is as quick and as cheap, and better in one of the two";
-  std::string out = "\n";
-  for (const std::string& l : wrapped(sentence, width)) out += l + "\n";
-  return out;
+    text += "; surely: all of the interval keeps the limit, probably: its middle does, unlikely: its lower end alone";
+  if (a.shown.costs) text += "; frontier: none is as quick and as cheap, and better in one of the two";
+  return "\n" + labelled("", 0, text, width);
 }
 
 // Assumptions are beside the answer that they are about.
 std::string capacity_notes(const CapacityResult& r, std::size_t width) {
   constexpr std::array<const char*, 5> kKinds = {"problem", "caution", "assumed", "search", "detail"};
   std::string out;
-  for (const base::Note& n : r.notes) add_sentence(out, kKinds[static_cast<std::size_t>(n.kind)], n.text, width);
+  for (const base::Note& n : r.notes) out += sentence(kKinds[static_cast<std::size_t>(n.kind)], n.text, width);
   return out;
 }
 
@@ -122,15 +112,8 @@ std::string capacity_notes(const CapacityResult& r, std::size_t width) {
 std::string capacity_text(const scenarios::ScenarioResult& answer, std::size_t width) {
   if (!answer.capacity) return "";
   const CapacityView a = capacity_view(answer);
-  std::string out = "\n";
-  add_sentence(out, "capacity", question_text(a.capacity), width);
-  return out + "\n" + capacity_table(a, width) + legend_text(a, width) + "\n" + choices_text(a, width) + capacity_notes(a.capacity, width);
-}
-
-scenarios::ScenarioResult with_capacity_runs(const scenarios::ScenarioResult& answer) {
-  scenarios::ScenarioResult all = answer;
-  all.runs.insert(all.runs.end(), answer.capacity_runs.begin(), answer.capacity_runs.end());
-  return all;
+  return "\n" + sentence("capacity", question_text(a.capacity), width) + "\n" + capacity_table(a, width) + legend_text(a, width) + "\n" +
+         choices_text(a, width) + capacity_notes(a.capacity, width);
 }
 
 }  // namespace reports

@@ -48,15 +48,10 @@ RunKey key_of(const Json& run) {
   return {run.value("plan", ""), run.value("variant", ""), run.value("variant", "") == "base" || run.value("replanned", true)};
 }
 
-std::optional<double> seconds_of(const Json& run) {
+ChangedRun::Side side_of(const Json& run) {
   const auto at = run.find("iteration_time_s");
-  return at != run.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
-}
-
-void fill_before(ChangedRun& c, const Json& run) {
-  c.status_before = run.value("status", "");
-  c.seconds_before = seconds_of(run);
-  c.plan_before = run.value("plan_summary", "");
+  const bool is_timed = at != run.end() && at->is_number();
+  return {run.value("status", ""), is_timed ? std::optional(at->get<double>()) : std::nullopt, run.value("plan_summary", "")};
 }
 
 std::vector<ChangedRun> runs_of(const Json& before, const Json& after) {
@@ -64,24 +59,14 @@ std::vector<ChangedRun> runs_of(const Json& before, const Json& after) {
   for (const Json& run : before) old_runs.emplace(key_of(run), &run);
   std::vector<ChangedRun> runs;
   for (const Json& run : after) {
-    ChangedRun& c = runs.emplace_back();
-    c.plan = run.value("plan", "");
-    c.variant = run.value("variant", "");
-    c.status_after = run.value("status", "");
-    c.seconds_after = seconds_of(run);
-    c.plan_after = run.value("plan_summary", "");
+    runs.push_back({run.value("plan", ""), run.value("variant", ""), {}, side_of(run)});
     if (const auto at = old_runs.find(key_of(run)); at != old_runs.end()) {
-      fill_before(c, *at->second);
+      runs.back().before = side_of(*at->second);
       old_runs.erase(at);
     }
   }
-  for (const Json& run : before) {
-    if (!old_runs.contains(key_of(run))) continue;
-    ChangedRun& c = runs.emplace_back();
-    c.plan = run.value("plan", "");
-    c.variant = run.value("variant", "");
-    fill_before(c, run);
-  }
+  for (const Json& run : before)
+    if (old_runs.contains(key_of(run))) runs.push_back({run.value("plan", ""), run.value("variant", ""), side_of(run), {}});
   return runs;
 }
 
@@ -92,15 +77,16 @@ ResultDiff diff_of_one(const Json& before, const Json& after) {
   return {after.value("scenario", ""), changed_keys(before["question"], after["question"]), runs_of(before["runs"], after["runs"])};
 }
 
-std::string time_text(const std::optional<double>& seconds, const std::string& status) {
-  return seconds ? base::to_text(base::Seconds(*seconds)) : status.empty() ? "-" : status;
+std::string time_text(const ChangedRun::Side& s) {
+  return s.seconds ? base::to_text(base::Seconds(*s.seconds)) : s.status.empty() ? "-" : s.status;
 }
 
 std::string change_text(const ChangedRun& r) {
-  if (r.status_before.empty()) return "new";
-  if (r.status_after.empty()) return "gone";
-  if (!r.seconds_before || !r.seconds_after || *r.seconds_before <= 0) return r.status_before == r.status_after ? "" : "other status";
-  const double change = 100 * (*r.seconds_after / *r.seconds_before - 1);
+  const ChangedRun::Side &before = r.before, &after = r.after;
+  if (before.status.empty()) return "new";
+  if (after.status.empty()) return "gone";
+  if (!before.seconds || !after.seconds || *before.seconds <= 0) return before.status == after.status ? "" : "other status";
+  const double change = 100 * (*after.seconds / *before.seconds - 1);
   return change == 0 ? "same" : fmt::format("{:+.1f} %", change);
 }
 
@@ -108,8 +94,8 @@ std::string change_text(const ChangedRun& r) {
 
 bool ResultDiff::is_beyond(double limit) const {
   return std::ranges::any_of(runs, [&](const ChangedRun& r) {
-    if (r.status_before != r.status_after || r.seconds_before.has_value() != r.seconds_after.has_value()) return true;
-    return r.seconds_before && std::abs(*r.seconds_after - *r.seconds_before) > limit * *r.seconds_before;
+    if (r.before.status != r.after.status || r.before.seconds.has_value() != r.after.seconds.has_value()) return true;
+    return r.before.seconds && std::abs(*r.after.seconds - *r.before.seconds) > limit * *r.before.seconds;
   });
 }
 
@@ -127,11 +113,11 @@ std::string diff_text(const ResultDiff& diff, std::size_t width) {
   if (diff.question.empty()) out += "  the question is the same\n";
   for (const ChangedKey& k : diff.question)
     out += hanging(fmt::format("  {}: {} -> {}", k.path, k.before.empty() ? "-" : k.before, k.after.empty() ? "-" : k.after), width);
-  Table table({{"plan"}, {"variant"}, {"before", Align::right}, {"after", Align::right}, {"change", Align::right}, {"another plan"}});
+  Table table({left("plan"), left("variant"), right("before"), right("after"), right("change"), left("another plan")});
   for (const ChangedRun& r : diff.runs)
     table.row(
-        {r.plan, r.variant, time_text(r.seconds_before, r.status_before), time_text(r.seconds_after, r.status_after), change_text(r),
-         r.plan_before == r.plan_after || r.plan_before.empty() || r.plan_after.empty() ? "" : r.plan_before + " -> " + r.plan_after});
+        {r.plan, r.variant, time_text(r.before), time_text(r.after), change_text(r),
+         r.before.plan == r.after.plan || r.before.plan.empty() || r.after.plan.empty() ? "" : r.before.plan + " -> " + r.after.plan});
   return out + table.text(2, width);
 }
 

@@ -16,10 +16,13 @@ struct ChangedKey {
 
 // An answer to the same plan and variant in both results, or in one of them.
 struct ChangedRun {
+  struct Side {
+    std::string status;  // empty: there is no such run
+    std::optional<double> seconds;
+    std::string plan;  // in words
+  };
   std::string plan, variant;
-  std::string status_before, status_after;  // empty: there is no such run
-  std::optional<double> seconds_before, seconds_after;
-  std::string plan_before, plan_after;  // in words
+  Side before, after;
 };
 
 struct ResultDiff {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "pcg/plan/plan.hpp"
 #include "reports/json_numbers.hpp"
 #include "search/solve/operators/strategies.hpp"
 
@@ -24,51 +24,38 @@ std::string_view without_block(std::string_view name) {
 struct BlockData {
   Json nodes = Json::array();
   int low = 0, high = -1;  // virtual stages
-  std::vector<std::uint32_t> devices;
+  std::set<std::uint32_t> devices;
 };
 
-class Graph {
- public:
-  explicit Graph(const pcg::Plan& plan) : plan_(plan), place_(plan.pcg.nodes().size(), -1), blocks_(plan.pcg.blocks().size()) {
-    for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n)
-      if (!plan.pcg.nodes()[n].is_source()) add(n);
-  }
-  [[nodiscard]] const std::vector<BlockData>& blocks() const { return blocks_; }
-
- private:
-  void add(std::size_t n) {
-    const pcg::PcgNode& node = plan_.pcg.nodes()[n];
-    BlockData& block = blocks_[static_cast<std::size_t>(node.block)];
-    place_[n] = static_cast<int>(block.nodes.size());
-    const bool moves = node.parallel_operator() != nullptr;
+std::vector<BlockData> blocks_of(const pcg::Plan& plan) {
+  std::vector<BlockData> blocks(plan.pcg.blocks().size());
+  std::vector<int> place(plan.pcg.nodes().size(), -1);  // of a node in its block; -1: a source
+  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    if (node.is_source()) continue;
+    BlockData& block = blocks[static_cast<std::size_t>(node.block)];
+    place[n] = static_cast<int>(block.nodes.size());
     Json j{{"name", without_block(node.name)},
-           {"kind", moves ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation())}};
-    if (!moves) j["cut"] = search::cut_text(*node.space, node.sharding);
+           {"kind", node.computes() ? pcg::kind_name(*node.operation()) : pcg::kind_name(*node.parallel_operator())}};
+    if (node.computes()) j["cut"] = search::cut_text(*node.space, node.sharding);
     j["shape"] = pcg::to_text(node.outputs[0]);
     j["inputs"] = Json::array();
     for (const pcg::TensorRef& input : node.inputs)
-      if (const pcg::PcgNode& from = plan_.pcg.node(input.node); !from.is_source())
-        j["inputs"].push_back(from.block == node.block ? place_[input.node.value] : -1);
+      if (const pcg::PcgNode& from = plan.pcg.node(input.node); !from.is_source())
+        j["inputs"].push_back(from.block == node.block ? place[input.node.value] : -1);
     block.nodes.push_back(std::move(j));
-    const int stage = plan_.stage[n];
-    block.low = block.high < 0 ? stage : std::min(block.low, stage);
-    block.high = std::max(block.high, stage);
-    if (moves) return;
-    for (const pcg::DeviceId d : pcg::devices_of(plan_.mapping[n], node.sharding)) block.devices.push_back(d.value);
-    std::ranges::sort(block.devices);
-    const auto repeated = std::ranges::unique(block.devices);
-    block.devices.erase(repeated.begin(), repeated.end());
+    block.low = block.high < 0 ? plan.stage[n] : std::min(block.low, plan.stage[n]);
+    block.high = std::max(block.high, plan.stage[n]);
+    if (node.computes())
+      for (const pcg::DeviceId d : pcg::devices_of(plan.mapping[n], node.sharding)) block.devices.insert(d.value);
   }
-
-  const pcg::Plan& plan_;
-  std::vector<int> place_;  // of a node in its block; -1: a source
-  std::vector<BlockData> blocks_;
-};
+  return blocks;
+}
 
 }  // namespace
 
 Json graph_data(const pcg::Plan& plan, std::size_t most_bytes) {
-  const Graph graph(plan);
+  const std::vector<BlockData> blocks = blocks_of(plan);
   Json j{{"gpus", plan.gpus},
          {"stages", plan.stages},
          {"ranks", pcg::ranks_of(plan)},
@@ -80,13 +67,13 @@ Json graph_data(const pcg::Plan& plan, std::size_t most_bytes) {
          {"blocks", Json::array()}};
   std::map<std::string, std::size_t> parts;  // by their text
   std::size_t bytes = 0, lost = 0;
-  for (std::size_t b = 0; b < graph.blocks().size(); ++b) {
-    const BlockData& block = graph.blocks()[b];
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const BlockData& block = blocks[b];
     std::string text = block.nodes.dump();
     Json about{{"name", plan.pcg.blocks()[b].name},
                {"part", 0},
                {"stages", {block.low, std::max(block.low, block.high)}},
-               {"devices", device_ranges(block.devices)}};
+               {"devices", device_ranges({block.devices.begin(), block.devices.end()})}};
     bytes += about.dump().size();
     const auto [at, added] = parts.emplace(std::move(text), parts.size());
     about["part"] = at->second;

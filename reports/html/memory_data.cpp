@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "reports/json_numbers.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "reports/answer.hpp"
 #include "reports/question/question.hpp"
-#include "scenarios/answer/result.hpp"
 
 namespace reports {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/numbers.hpp"
 #include "reports/json_numbers.hpp"
@@ -83,8 +84,7 @@ std::string share_of(base::Seconds part, base::Seconds whole) {
 std::string kinds_text(const TraceSummary& s) {
   base::Seconds all;
   for (const auto& k : s.kinds) all += k.time;
-  using A = Align;
-  Table table({{"kernels"}, {"count", A::right}, {"time", A::right}, {"share", A::right}, {"with shape", A::right}});
+  Table table({left("kernels"), right("count"), right("time"), right("share"), right("with shape")});
   for (const auto& k : s.kinds)
     table.row({k.kind, fmt::format("{}", k.count), base::to_text(k.time), share_of(k.time, all), fmt::format("{}", k.shaped)});
   return table.text();
@@ -93,15 +93,8 @@ std::string kinds_text(const TraceSummary& s) {
 std::string rate(base::BytesPerSecond r) { return r.value() > 0 ? base::to_text(r) : "-"; }
 
 std::string collectives_text(const TraceSummary& s) {
-  using A = Align;
-  Table table({{"collectives"},
-               {"type"},
-               {"group", A::right},
-               {"count", A::right},
-               {"time", A::right},
-               {"bytes", A::right},
-               {"algbw", A::right},
-               {"busbw", A::right}});
+  Table table(
+      {left("collectives"), left("type"), right("group"), right("count"), right("time"), right("bytes"), right("algbw"), right("busbw")});
   for (const CollectiveTotal& c : s.collectives)
     table.row({c.kind, c.element.empty() ? "-" : c.element, c.group_size > 0 ? fmt::format("{}", c.group_size) : "-",
                fmt::format("{}", c.count), base::to_text(c.time), c.sized > 0 ? traffic_text(c.bytes) : "-", rate(c.algbw), rate(c.busbw)});
@@ -110,12 +103,9 @@ std::string collectives_text(const TraceSummary& s) {
 
 std::string iterations_text(const ImportedTrace& t) {
   constexpr std::size_t kShown = 12;  // enough to see whether iterations are even; a trace may hold thousands
-  using A = Align;
-  Table table({{"iterations"}, {"duration", A::right}, {"device busy", A::right}});
-  for (std::size_t i = 0; i < std::min(t.iterations.size(), kShown); ++i) {
-    const ImportedIteration& it = t.iterations[i];
-    table.row({it.name, base::to_text(it.duration), it.busy ? share_of(*it.busy, it.duration) : "-"});
-  }
+  Table table({left("iterations"), right("duration"), right("device busy")});
+  for (const ImportedIteration& i : t.iterations | std::views::take(kShown))
+    table.row({i.name, base::to_text(i.duration), i.busy ? share_of(*i.busy, i.duration) : "-"});
   if (t.iterations.size() > kShown) table.row({fmt::format("and {} more", t.iterations.size() - kShown), "", ""});
   return table.text();
 }
@@ -179,14 +169,13 @@ std::string topology_text(const topology::ImportedTopology& t, const std::string
 }
 
 std::string topology_json(const topology::ImportedTopology& t, const std::string& file) {
-  nlohmann::ordered_json j;
+  Json j;
   j["format"] = t.format;
   j["file"] = file;
   j["nodes"] = t.nodes;
   j["per_node"] = {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}};
   j["notes"] = t.notes;
-  // Names come from files: bytes that are no UTF-8 are replaced.
-  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return dump(j);
 }
 
 }  // namespace reports

@@ -183,6 +183,12 @@ std::string hanging(const std::string& text, std::size_t width) {
   return out;
 }
 
+std::string labelled(std::string_view label, std::size_t room, const std::string& text, std::size_t width) {
+  std::string out;
+  for (const std::string& l : wrapped(text, width - room)) out += fmt::format("{:<{}}{}\n", out.empty() ? label : "", room, l);
+  return out;
+}
+
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 }  // namespace reports

@@ -2,8 +2,11 @@
 // Rows of cells as aligned text, and the figures in them. Private to reports.
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reports {
@@ -16,8 +19,8 @@ class Table {
  public:
   struct Column {
     std::string title;
-    Align align = Align::left;
-    std::string unit = {};  // below the title, where any column has one
+    Align align;
+    std::string unit;  // below the title, where any column has one
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -51,6 +54,28 @@ class Table {
   std::vector<Row> rows_;
 };
 
+[[nodiscard]] inline Table::Column left(std::string title) { return {std::move(title), Align::left, {}}; }
+[[nodiscard]] inline Table::Column right(std::string title, std::string unit = {}) {
+  return {std::move(title), Align::right, std::move(unit)};
+}
+
+// The columns of a table whose rows are values of type R, each described once: its heading, and its cell of a row.
+template <class R>
+struct Columns {
+  std::vector<Table::Column> headings;
+  std::vector<std::function<std::string(const R&)>> cells;
+
+  void add(Table::Column heading, std::function<std::string(const R&)> cell) {
+    headings.push_back(std::move(heading));
+    cells.push_back(std::move(cell));
+  }
+  [[nodiscard]] std::vector<std::string> row(const R& r) const {
+    std::vector<std::string> row;
+    for (const auto& cell : cells) row.push_back(cell(r));
+    return row;
+  }
+};
+
 // Returns the number of characters of UTF-8 text, without the escape sequences that colour it.
 [[nodiscard]] std::size_t width_of(const std::string& text);
 
@@ -60,6 +85,9 @@ class Table {
 
 // Returns the text in lines of at most `width`, each with its end; the first as far in as the text is, the others two columns farther.
 [[nodiscard]] std::string hanging(const std::string& text, std::size_t width);
+
+// Returns the text beside a label that takes `room` columns, in lines of at most `width`, each with its end; further ones below the text.
+[[nodiscard]] std::string labelled(std::string_view label, std::size_t room, const std::string& text, std::size_t width);
 
 // Returns "12.3 %" of a share of 1.
 [[nodiscard]] std::string percent(double share);

@@ -3,9 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/numbers.hpp"
 
@@ -28,22 +26,13 @@ std::string parameters_text(std::int64_t n) {
   return fmt::format("{} parameters", n);
 }
 
-// The whole of a bare scalar as a number of JSON.
-template <class N>
-std::optional<N> number_of(const std::string& text) {
-  N value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Json scalar_json(const base::Yaml& y) {
   if (y.quoted) return y.scalar;
   if (y.scalar == "true" || y.scalar == "false") return y.scalar == "true";
   const bool starts_number = !y.scalar.empty() && y.scalar.find_first_not_of("0123456789+-.eE") == std::string::npos;
   if (!starts_number) return y.scalar;
-  if (const auto whole = number_of<std::int64_t>(y.scalar)) return *whole;
-  if (const auto real = number_of<double>(y.scalar)) return *real;
+  if (const auto whole = base::parse_integer(y.scalar)) return *whole;
+  if (const auto real = base::parse_number(y.scalar)) return *real;
   return y.scalar;
 }
 

@@ -25,16 +25,11 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string::npos ? "" : path.substr(0, dot + 1);
-}
-
 // Keys behind the first are whole paths, or siblings of the first.
 std::vector<std::string> keys_of(const std::string& cell) {
   std::vector<std::string> keys = code_words(cell);
   for (std::size_t i = 1; i < keys.size(); ++i)
-    if (keys[i].find('.') == std::string::npos) keys[i] = parent_of(keys[0]) + keys[i];
+    if (keys[i].find('.') == std::string::npos) keys[i].insert(0, keys[0], 0, keys[0].rfind('.') + 1);  // npos + 1 == 0
   return keys;
 }
 
@@ -49,11 +44,11 @@ KeyTable table_of(const std::vector<std::string>& lines, std::string name) {
   const auto column = [&](const char* title) {
     return static_cast<std::size_t>(std::ranges::find(table.columns, title) - table.columns.begin());
   };
-  const std::size_t type = column("type"), by_default = column("default");
+  const std::size_t type = column("type"), by_default = column("default"), means = column("means");
   for (std::size_t i = 2; i < lines.size(); ++i) {  // behind the header and its rule
     const std::vector<std::string> cells = cells_of(lines[i]);
     const auto cell = [&](std::size_t c) { return c < cells.size() ? cells[c] : std::string(); };
-    table.rows.push_back({keys_of(cells[0]), cell(type), cell(by_default), lines[i]});
+    table.rows.push_back({keys_of(cells[0]), cell(type), cell(by_default), cell(means), lines[i]});
   }
   return table;
 }

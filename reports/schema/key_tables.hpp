@@ -7,9 +7,9 @@
 namespace reports {
 
 struct KeyRow {
-  std::vector<std::string> keys;  // whole paths under the table's place: "network.links", "node.wires[].link"
-  std::string type, by_default;   // as written; empty where the table has no such column
-  std::string text;               // the whole row
+  std::vector<std::string> keys;        // whole paths under the table's place: "network.links", "node.wires[].link"
+  std::string type, by_default, means;  // as written; empty where the table has no such column
+  std::string text;                     // the whole row
 };
 
 struct KeyTable {

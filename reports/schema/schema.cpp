@@ -47,31 +47,28 @@ std::vector<Place> joined(std::vector<Place> a, const std::vector<Place>& b) {
   return a;
 }
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
-      {"scenario",
-       "A question to Foreshard",
-       joined({{"Scenario", "", true, false},
-               {"Training", "training", true, false},
-               {"What-ifs", "what_if[]", true, false},
-               {"Capacity", "capacity", true, false}},
-              joined(kModel, kCluster)),
-       {"foreshard", "model", "training"}},
-      {"cluster", "A cluster", kCluster, {"foreshard", "cluster"}},
-      {"model", "A model", kModel, {"foreshard", "model"}},
-      {"plan",
-       "A saved plan",
-       {{"Plan file", "plan", false, false}, {"Plan file: An operator, computing or parallel:", "plan.operators[]", false, false}},
-       {"foreshard", "plan"}},
-      {"rules",
-       "A file of substitutions",
-       {{"Rule file", "", true, false}, {"Rule file: Each rule:", "rules[]", false, false}},
-       {"foreshard", "rules"}},
-      {"device", "The profile of a GPU", {{"Device profile", "device", false, false}}, {"foreshard", "device"}},
-      {"framework", "The profile of a framework", {{"Framework profile", "framework", false, false}}, {"foreshard", "framework"}},
-      {"network", "The profile of a network", {{"Network profile", "network", false, false}}, {"foreshard", "network"}}};
-  return all;
-}
+const std::vector<Kind> kSchemaKinds = {
+    {"scenario",
+     "A question to Foreshard",
+     joined({{"Scenario", "", true, false},
+             {"Training", "training", true, false},
+             {"What-ifs", "what_if[]", true, false},
+             {"Capacity", "capacity", true, false}},
+            joined(kModel, kCluster)),
+     {"foreshard", "model", "training"}},
+    {"cluster", "A cluster", kCluster, {"foreshard", "cluster"}},
+    {"model", "A model", kModel, {"foreshard", "model"}},
+    {"plan",
+     "A saved plan",
+     {{"Plan file", "plan", false, false}, {"Plan file: An operator, computing or parallel:", "plan.operators[]", false, false}},
+     {"foreshard", "plan"}},
+    {"rules",
+     "A file of substitutions",
+     {{"Rule file", "", true, false}, {"Rule file: Each rule:", "rules[]", false, false}},
+     {"foreshard", "rules"}},
+    {"device", "The profile of a GPU", {{"Device profile", "device", false, false}}, {"foreshard", "device"}},
+    {"framework", "The profile of a framework", {{"Framework profile", "framework", false, false}}, {"foreshard", "framework"}},
+    {"network", "The profile of a network", {{"Network profile", "network", false, false}}, {"foreshard", "network"}}};
 
 // The schema of a key below an object's, which is made where it is not there. A segment may end in [] (of each item) or be * (of any key).
 Json& below(Json& root, std::string_view path) {
@@ -134,31 +131,14 @@ std::string without_marks(const std::string& cell) {
   return text;
 }
 
-std::string means_of(const KeyTable& table, const KeyRow& row) {
-  const auto at = std::ranges::find(table.columns, std::string("means")) - table.columns.begin();
-  std::string cell;
-  std::ptrdiff_t column = -1;
-  for (std::size_t i = 0; i < row.text.size(); ++i) {
-    if (row.text[i] == '|' && (i == 0 || row.text[i - 1] != '\\')) ++column;
-    else if (column == at) cell += row.text[i];
-  }
-  const std::size_t from = cell.find_first_not_of(' ');
-  return from == std::string::npos ? "" : without_marks(cell.substr(from, cell.find_last_not_of(' ') - from + 1));
-}
-
-const Json& scaled() {
-  static const Json j{{"type", "string"}, {"pattern", "^([0-9.]+x|[-+][0-9.]+%)$"}};
-  return j;
-}
-
-void describe(Json& at, const Json& type, const KeyTable& table, const KeyRow& row, bool scalable) {
+void describe(Json& at, const Json& type, const KeyRow& row, bool scalable) {
   const bool has_keys = at.contains("properties") || at.contains("items") || at.contains("additionalProperties");
   if (!has_keys) {
     const bool is_number = type.contains("type") && (type["type"] == "integer" || type["type"] == "number" || type.contains("pattern"));
-    if (scalable && is_number) at["anyOf"] = {type, scaled()};
+    if (scalable && is_number) at["anyOf"] = {type, {{"type", "string"}, {"pattern", "^([0-9.]+x|[-+][0-9.]+%)$"}}};
     else at.update(type);
   }
-  std::string text = means_of(table, row);
+  std::string text = without_marks(row.means);
   if (!row.by_default.empty() && !row.by_default.starts_with("required") && row.by_default != "none")
     text += fmt::format("{}default: {}", text.empty() ? "" : "; ", without_marks(row.by_default));
   if (!text.empty()) at["description"] = text;
@@ -180,7 +160,7 @@ void add(Json& root, const Place& place) {
   map["type"] = "object";
   // Short paths first, so that a key is there before those below it.
   for (const KeyRow& row : table->rows)
-    for (const std::string& key : row.keys) describe(below(map, key), schema_of(row.type), *table, row, place.scalable);
+    for (const std::string& key : row.keys) describe(below(map, key), schema_of(row.type), row, place.scalable);
   if (place.closed) map["additionalProperties"] = false;
 }
 
@@ -228,17 +208,14 @@ Json plan_entry() {
 
 }  // namespace
 
-const std::vector<std::string>& schema_kinds() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const Kind& k : kinds()) all.emplace_back(k.name);
-    return all;
-  }();
+std::vector<std::string> schema_kinds() {
+  std::vector<std::string> names;
+  for (const Kind& k : kSchemaKinds) names.emplace_back(k.name);
   return names;
 }
 
 std::string schema_json(const std::string& name) {
-  const Kind& kind = *std::ranges::find(kinds(), name, [](const Kind& k) { return std::string(k.name); });
+  const Kind& kind = *std::ranges::find(kSchemaKinds, name, [](const Kind& k) { return std::string(k.name); });
   Json j{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", kind.about}, {"type", "object"}};
   j["properties"]["foreshard"] = {{"const", 1}};
   for (const Place& p : kind.places) add(j, p);

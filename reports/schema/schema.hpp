@@ -7,7 +7,7 @@
 namespace reports {
 
 // "scenario", "cluster", "model", ...
-[[nodiscard]] const std::vector<std::string>& schema_kinds();
+[[nodiscard]] std::vector<std::string> schema_kinds();
 
 // Returns the schema (draft 2020-12) of a kind of file. It knows every key; what depends on several keys, such as degrees that have to
 // divide, `foreshard check` finds. Requires: one of schema_kinds().

@@ -1,10 +1,11 @@
 #include "reports/show/show.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/numbers.hpp"
 #include "profiles/profile_files.hpp"
@@ -44,9 +45,8 @@ bool is_slow(const topology::Device& d) { return d.slowdown > 1 || d.host_slowdo
 // Types, not names, of the links: routes that differ in their names alone are of one kind.
 std::string route_text(const Cluster& c, DeviceId a, DeviceId b) {
   const topology::Route r = c.route(a, b);
-  std::string types;
-  for (topology::LinkId l : r.links) types += (types.empty() ? "" : ", ") + c.link(l).type;
-  return fmt::format("{} ({})", base::to_text(r.bandwidth), types);
+  const auto type = [&](topology::LinkId l) -> const std::string& { return c.link(l).type; };
+  return fmt::format("{} ({})", base::to_text(r.bandwidth), fmt::join(r.links | std::views::transform(type), ", "));
 }
 
 // From device 0 to the first of its node for each kind of route, to the first of the next node, and of the next domain if that is another.
@@ -55,9 +55,8 @@ std::vector<std::pair<std::string, DeviceId>> sample_routes(const Cluster& c) {
   const auto node = c.node_devices(0);
   for (std::size_t i = 1; i < node.size(); ++i) {
     const std::string route = route_text(c, node[0], node[i]);
-    bool seen = false;
-    for (const auto& [what, device] : samples) seen = seen || route_text(c, node[0], device) == route;
-    if (!seen) samples.emplace_back(fmt::format("GPU 0 to GPU {}", node[i].value), node[i]);
+    const auto is_such = [&](const auto& sample) { return route_text(c, node[0], sample.second) == route; };
+    if (std::ranges::none_of(samples, is_such)) samples.emplace_back(fmt::format("GPU 0 to GPU {}", node[i].value), node[i]);
   }
   if (c.nodes() > 1) {
     const DeviceId other = c.node_devices(1)[0];
@@ -78,11 +77,11 @@ std::string cluster_text(const Cluster& c) {
   for (const auto& [type, count] : device_types(c)) out += fmt::format(", {} {}", count, type);
   if (const auto slow = std::ranges::count_if(c.devices(), is_slow); slow > 0) out += fmt::format(", {} slow", slow);
   out += "\n\n";
-  Table links({{"link", Align::left}, {"count", Align::right}, {"bandwidth", Align::right}, {"latency", Align::right}});
+  Table links({left("link"), right("count"), right("bandwidth"), right("latency")});
   for (const auto& [type, count] : link_types(c))
     links.row({std::get<0>(type), fmt::format("{}", count), base::to_text(std::get<1>(type)), base::to_text(std::get<2>(type))});
   out += links.text() + "\n";
-  Table routes({{"route", Align::left}, {"widest path", Align::left}});
+  Table routes({left("route"), left("widest path")});
   for (const auto& [what, device] : sample_routes(c)) routes.row({what, route_text(c, c.node_devices(0)[0], device)});
   return c.device_count() > 1 ? out + routes.text() : out;
 }

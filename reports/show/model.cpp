@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/numbers.hpp"
@@ -40,12 +41,9 @@ std::vector<Work> work_of_nodes(const pcg::Graph& g) {
   return work;
 }
 
-int operator_count(const pcg::Graph& g) {
-  int count = 0;
-  for (const pcg::GraphNode& n : g.nodes())
-    if (!is_weight(n) && !std::holds_alternative<pcg::Input>(n.op)) ++count;
-  return count;
-}
+bool computes(const pcg::GraphNode& n) { return !pcg::is_source(n.op); }
+
+std::int64_t operator_count(const pcg::Graph& g) { return std::ranges::count_if(g.nodes(), computes); }
 
 // Forward and backward, which is twice the forward pass; 0 where samples are no sequences. This is how training rates in FLOP/s are
 // published today (Megatron-LM's and Megatron-Bridge's formulas): 6 per weight that a token meets, and half of each causal square.
@@ -76,7 +74,7 @@ std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& w
     BlockRow& b = blocks[static_cast<std::size_t>(node.block)];
     b.each.parameters += work[n].parameters;
     b.each.flops += work[n].flops;
-    if (!is_weight(node) && !std::holds_alternative<pcg::Input>(node.op)) ++b.operators;
+    if (computes(node)) ++b.operators;
   }
   std::vector<BlockRow> rows;
   for (BlockRow& b : blocks) {
@@ -96,10 +94,9 @@ std::vector<BlockRow> block_rows(const pcg::Graph& g, const std::vector<Work>& w
 std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) {
   const std::vector<Work> work = work_of_nodes(g);
   const std::int64_t parameters = g.parameters() - g.auxiliary_parameters();
-  std::string out =
-      fmt::format("{}: {}, {} ({}) parameters, {}FLOP forward per sample\n", g.name(),
-                  base::counted(static_cast<std::int64_t>(operator_count(g)), "operator"), parameters,
-                  short_number(static_cast<double>(parameters)), short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
+  std::string out = fmt::format("{}: {}, {} ({}) parameters, {}FLOP forward per sample\n", g.name(),
+                                base::counted(operator_count(g), "operator"), parameters, short_number(static_cast<double>(parameters)),
+                                short_number(g.forward_flops().value() / static_cast<double>(g.batch())));
   if (const double flops = training_flops_per_token(g); flops > 0)
     out += fmt::format("{}FLOP per token in training: 3 x forward, {}without the masked part of attention\n", short_number(flops),
                        g.frozen_parameters() > 0 ? "2 x that of frozen weights, " : "");
@@ -111,11 +108,7 @@ std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) 
                        short_number(static_cast<double>(g.auxiliary_parameters())));
   for (const std::string& note : notes) out += fmt::format("note: {}\n", note);
   out += "\n";
-  Table table({{"block", Align::left},
-               {"times", Align::right},
-               {"operators", Align::right},
-               {"parameters", Align::right},
-               {"FLOP per sample", Align::right}});
+  Table table({left("block"), right("times"), right("operators"), right("parameters"), right("FLOP per sample")});
   for (const BlockRow& r : block_rows(g, work))
     table.row({r.first == r.last ? r.first : r.first + " .. " + r.last, fmt::format("{}", r.blocks), fmt::format("{}", r.operators),
                fmt::format("{}", r.each.parameters), short_number(r.each.flops)});
@@ -136,7 +129,7 @@ std::string model_json(const pcg::Graph& g, std::span<const std::string> notes) 
   j["layers"] = Json::array();
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const pcg::GraphNode& node = g.nodes()[n];
-    if (is_weight(node) || std::holds_alternative<pcg::Input>(node.op)) continue;
+    if (!computes(node)) continue;
     Json layer;
     layer["name"] = node.name;
     layer["operator"] = pcg::kind_name(node.op);

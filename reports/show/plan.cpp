@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/explanation.hpp"
+#include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
 #include "search/solve/operators/strategies.hpp"
 
@@ -16,6 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string sharding_text(const pcg::PcgNode& node) { return search::cut_text(*node.space, node.sharding); }
+
+std::string_view kind_of(const pcg::PcgNode& node) {
+  return node.operation() != nullptr ? pcg::kind_name(*node.operation()) : pcg::kind_name(*node.parallel_operator());
+}
 
 std::string devices_text(const pcg::MachineView& view, const pcg::Sharding& sharding) {
   std::vector<pcg::DeviceId> devices = pcg::devices_of(view, sharding);
@@ -31,9 +36,7 @@ std::string block_signature(const pcg::Plan& p, int block) {
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.block != block || node.is_source()) continue;
-    text += node.parallel_operator() != nullptr ? std::string(pcg::kind_name(*node.parallel_operator()))
-                                                : std::string(pcg::kind_name(*node.operation())) + sharding_text(node);
-    text += ";";
+    text += fmt::format("{}{};", kind_of(node), node.computes() ? sharding_text(node) : "");
   }
   return text;
 }
@@ -78,12 +81,7 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
   if (p.between_stages != pcg::BetweenStages::local_all_gather)
     out.insert(out.size() - 1, fmt::format("between stages {}\n", pcg::name_of(p.between_stages)));
   out += plan_explanation_text(p, directory, width) + "\n";
-  Table table({{"operator", Align::left},
-               {"kind", Align::left},
-               {"cut", Align::left},
-               {"result", Align::left},
-               {"stage", Align::right},
-               {"GPUs", Align::left}});
+  Table table({left("operator"), left("kind"), left("cut"), left("result"), right("stage"), left("GPUs")});
   std::vector<std::pair<std::string, std::string>> listed;  // signature, block
   for (std::size_t b = 0; b < p.pcg.blocks().size(); ++b) {
     const std::string& name = p.pcg.blocks()[b].name;
@@ -98,10 +96,8 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = p.pcg.nodes()[n];
       if (node.block != static_cast<int>(b) || node.is_source()) continue;
-      const bool moves = node.parallel_operator() != nullptr;
-      table.row({"  " + node.name, std::string(moves ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation())),
-                 moves ? "" : sharding_text(node), pcg::to_text(node.outputs[0]), fmt::format("{}", p.stage[n]),
-                 moves ? "" : devices_text(p.mapping[n], node.sharding)});
+      table.row({"  " + node.name, std::string(kind_of(node)), node.computes() ? sharding_text(node) : "", pcg::to_text(node.outputs[0]),
+                 fmt::format("{}", p.stage[n]), node.computes() ? devices_text(p.mapping[n], node.sharding) : ""});
     }
   }
   return out + table.text(2, width);
@@ -131,15 +127,14 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     Json o;
     o["name"] = node.name;
-    o["kind"] = node.parallel_operator() != nullptr ? pcg::kind_name(*node.parallel_operator()) : pcg::kind_name(*node.operation());
+    o["kind"] = kind_of(node);
     o["block"] = p.pcg.blocks()[static_cast<std::size_t>(node.block)].name;
     o["stage"] = p.stage[n];
     o["outputs"] = Json::array();
     for (const pcg::ParallelShape& s : node.outputs) o["outputs"].push_back(pcg::to_text(s));
     if (node.computes()) {
       o["cut"] = sharding_text(node);
-      o["devices"] = Json::array();
-      for (pcg::DeviceId d : pcg::devices_of(p.mapping[n], node.sharding)) o["devices"].push_back(d.value);
+      o["devices"] = ids(pcg::devices_of(p.mapping[n], node.sharding));
     }
     j["operators"].push_back(std::move(o));
   }

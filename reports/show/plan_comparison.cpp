@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
+#include "reports/json_numbers.hpp"
 #include "reports/layout/table.hpp"
 #include "search/explanation/explanation.hpp"
 
@@ -20,16 +21,8 @@ std::string placed_text(const std::optional<search::PlacedCut>& p) {
   return p ? fmt::format("{} on {}", p->cut, pcg::to_text(p->devices)) : "not there";
 }
 
-std::string second_text(const search::OperatorDifference& o) {
-  return placed_text(o.second) + (o.is_reordered ? ", in another order" : "");
-}
-
 Json placed_json(const std::optional<search::PlacedCut>& p) {
-  if (!p) return nullptr;
-  Json j = {{"cut", p->cut}};
-  j["devices"] = Json::array();
-  for (const base::DeviceId d : p->devices) j["devices"].push_back(d.value);
-  return j;
+  return p ? Json{{"cut", p->cut}, {"devices", ids(p->devices)}} : Json(nullptr);
 }
 
 Json setting_json(const std::optional<std::string>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -41,21 +34,18 @@ std::string plan_comparison_text(const pcg::Plan& first, const pcg::Plan& second
   std::string out = hanging(fmt::format("first   {}: {}", first.name, first.summary), width) +
                     hanging(fmt::format("second  {}: {}", second.name, second.summary), width);
   if (!c.settings.empty()) {
-    Table table({{"setting", Align::left}, {"first", Align::left}, {"second", Align::left}});
+    Table table({left("setting"), left("first"), left("second")});
     for (const search::SettingDifference& s : c.settings) table.row({s.key, s.first.value_or("default"), s.second.value_or("default")});
     out += "\n" + table.text(2, width);
   }
   out += fmt::format("\n{} of {} operators run alike\n", c.alike, c.operators);
   if (c.others.empty()) return out;
-  Table table(
-      {{"  operators", Align::right}, {"kind", Align::left}, {"first", Align::left}, {"second", Align::left}, {"named", Align::left}});
-  const std::size_t shown = std::min(c.others.size(), kMostRows);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const search::OperatorDifference& o = c.others[i];
-    table.row({fmt::format("{}", o.count), o.kind, placed_text(o.first), second_text(o), o.count > 1 ? o.name + ", ..." : o.name});
-  }
+  Table table({right("  operators"), left("kind"), left("first"), left("second"), left("named")});
+  for (const search::OperatorDifference& o : c.others | std::views::take(kMostRows))
+    table.row({fmt::format("{}", o.count), o.kind, placed_text(o.first),
+               placed_text(o.second) + (o.is_reordered ? ", in another order" : ""), o.count > 1 ? o.name + ", ..." : o.name});
   out += table.text(2, width);
-  if (shown < c.others.size()) out += fmt::format("  and {} groups more, which --json lists\n", c.others.size() - shown);
+  if (c.others.size() > kMostRows) out += fmt::format("  and {} groups more, which --json lists\n", c.others.size() - kMostRows);
   return out;
 }
 

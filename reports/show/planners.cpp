@@ -25,16 +25,13 @@ std::vector<const Planner*> planners_of(const std::string& kind) {
   std::vector<const Planner*> found;
   for (const Planner& p : search::planners())
     if (kind.empty() || p.kind == kind) found.push_back(&p);
-  if (!found.empty()) return found;
-  base::Diagnostics sink;
-  sink.add({}, "", fmt::format("\"{}\" is no planner", kind), base::suggest(kind, search::planner_kinds()));
-  sink.throw_if_any();
+  if (found.empty()) base::refuse("", fmt::format("\"{}\" is no planner", kind), base::suggest(kind, search::planner_kinds()));
   return found;
 }
 
 std::string options_text(const Planner& p, std::size_t width) {
   if (p.options.empty()) return "  no options\n";
-  Table table({{"  option", Align::left}, {"type", Align::left}, {"default", Align::left}, {"means", Align::left}});
+  Table table({left("  option"), left("type"), left("default"), left("means")});
   for (const Option& o : p.options) table.row({"  " + o.key, plain(search::type_text(o)), plain(search::default_text(o)), plain(o.help)});
   return table.text(2, width);
 }

@@ -1,9 +1,10 @@
 #include "reports/show/show.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
@@ -16,11 +17,13 @@
 namespace reports {
 namespace {
 
-std::string about_cluster(const topology::Cluster& c) {
+std::string about_cluster(const std::string& name) {
+  const topology::Cluster c = topology::load_cluster_argument(name);
   return fmt::format("{} x {} a node", c.node_devices(0).size(), c.devices().front().type);
 }
 
-std::string about_model(const pcg::Graph& g) {
+std::string about_model(const std::string& name) {
+  const pcg::Graph g = pcg::models::builtin(name, 1);
   const double parameters = static_cast<double>(g.parameters() - g.auxiliary_parameters());
   constexpr std::array kUnits = {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M"), std::pair(1e3, "k")};
   for (const auto& [size, letter] : kUnits)
@@ -28,22 +31,22 @@ std::string about_model(const pcg::Graph& g) {
   return fmt::format("{} parameters", parameters);
 }
 
-std::string about_device(const profiles::DeviceProfile& d) {
-  std::string peaks;
-  for (const auto& [precision, peak] : d.peak)
-    peaks += fmt::format("{}{} {}", peaks.empty() ? "" : ", ", pcg::to_text(precision), base::to_text(peak));
-  return fmt::format("{}, {} at {}; {}", d.vendor_name, search::memory_text(d.memory), base::to_text(d.memory_bandwidth), peaks);
+std::string about_device(const std::string& name) {
+  const profiles::DeviceProfile& d = profiles::device_profile(name);
+  const auto peak = [](const auto& p) { return fmt::format("{} {}", pcg::to_text(p.first), base::to_text(p.second)); };
+  return fmt::format("{}, {} at {}; {}", d.vendor_name, search::memory_text(d.memory), base::to_text(d.memory_bandwidth),
+                     fmt::join(d.peak | std::views::transform(peak), ", "));
 }
 
-std::string about_network(const profiles::NetworkProfile& n) {
-  std::string text;
-  for (const auto& [type, costs] : n.links) text += (text.empty() ? "" : ", ") + type;
-  text += n.calls.empty() ? "" : "; ";
-  for (const auto& [kind, call] : n.calls) text += fmt::format("{}{}", kind == n.calls.begin()->first ? "" : ", ", profiles::to_text(kind));
-  return text;
+std::string about_network(const std::string& name) {
+  const profiles::NetworkProfile& n = profiles::network_profile(name);
+  const auto kind = [](const auto& call) { return profiles::to_text(call.first); };
+  return fmt::format("{}{}{}", fmt::join(n.links | std::views::keys, ", "), n.calls.empty() ? "" : "; ",
+                     fmt::join(n.calls | std::views::transform(kind), ", "));
 }
 
-std::string about_framework(const profiles::FrameworkProfile& f) {
+std::string about_framework(const std::string& name) {
+  const profiles::FrameworkProfile& f = profiles::framework_profile(*pcg::named<pcg::Framework>(name));
   constexpr std::array kHost = {"assumed", "partly assumed", "fitted to measured iterations"};
   profiles::HostCosts none;
   none.basis = f.host.basis;
@@ -52,8 +55,7 @@ std::string about_framework(const profiles::FrameworkProfile& f) {
 }
 
 // Each name with what is said about it.
-template <class Names, class About>
-std::vector<Shipped> all_of(const Names& names, About about) {
+std::vector<Shipped> all_of(const std::vector<std::string>& names, std::string (*about)(const std::string& name)) {
   std::vector<Shipped> all;
   for (const std::string& name : names) all.push_back({name, about(name)});
   return all;
@@ -61,30 +63,14 @@ std::vector<Shipped> all_of(const Names& names, About about) {
 
 }  // namespace
 
-std::vector<Shipped> shipped_clusters() {
-  return all_of(topology::preset_names(), [](const std::string& n) { return about_cluster(topology::load_cluster_argument(n)); });
-}
-
-std::vector<Shipped> shipped_models() {
-  return all_of(pcg::models::builtin_names(), [](const std::string& n) { return about_model(pcg::models::builtin(n, 1)); });
-}
-
-std::vector<Shipped> shipped_devices() {
-  return all_of(profiles::device_names(), [](const std::string& n) { return about_device(profiles::device_profile(n)); });
-}
-
-std::vector<Shipped> shipped_networks() {
-  return all_of(profiles::network_names(), [](const std::string& n) { return about_network(profiles::network_profile(n)); });
-}
-
-std::vector<Shipped> shipped_frameworks() {
-  return all_of(pcg::names<pcg::Framework>(), [i = 0](const std::string&) mutable {
-    return about_framework(profiles::framework_profile(static_cast<pcg::Framework>(i++)));
-  });
-}
+std::vector<Shipped> shipped_clusters() { return all_of(topology::preset_names(), about_cluster); }
+std::vector<Shipped> shipped_models() { return all_of(pcg::models::builtin_names(), about_model); }
+std::vector<Shipped> shipped_devices() { return all_of(profiles::device_names(), about_device); }
+std::vector<Shipped> shipped_networks() { return all_of(profiles::network_names(), about_network); }
+std::vector<Shipped> shipped_frameworks() { return all_of(pcg::names<pcg::Framework>(), about_framework); }
 
 std::string shipped_text(const std::vector<Shipped>& all, std::size_t width) {
-  Table table({{"name", Align::left}, {"what it is", Align::left}});
+  Table table({left("name"), left("what it is")});
   for (const Shipped& s : all) table.row({s.name, s.about});
   return table.text(2, width);
 }

@@ -15,6 +15,12 @@ namespace {
 
 using Row = std::vector<std::string>;
 
+struct FigureTable {
+  confidence::Subject subject = confidence::Subject::iteration;
+  Row columns;            // the first has the names of rows, as a rule groups
+  std::vector<Row> rows;  // a cell per column
+};
+
 constexpr confidence::Subject kSubjects[] = {confidence::Subject::iteration, confidence::Subject::memory, confidence::Subject::kernel,
                                              confidence::Subject::collective};
 constexpr const char* kNothing = "-";
@@ -55,8 +61,6 @@ FigureTable table_of(const confidence::Assessment& a, confidence::Subject subjec
   return t;
 }
 
-}  // namespace
-
 std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   std::vector<FigureTable> tables;
   for (const confidence::Subject s : kSubjects)
@@ -64,6 +68,8 @@ std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   return tables;
 }
 
+// Iterations: forecasts beside a closed formula whose constant was fitted without the group, the machine or the family of models, and how
+// well forecasts choose among plans of one question; no rows where nothing is known of the points.
 FigureTable comparison_table(const confidence::Assessment& a) {
   FigureTable t{confidence::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
@@ -98,6 +104,7 @@ std::string comparison_sentence(const confidence::Assessment& a) {
       closer, forecasts.size(), percent(confidence::median(forecasts)), percent(confidence::median(formulas)));
 }
 
+// Intervals for points that their fit had not seen, a row for each way of leaving points out.
 FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
   FigureTable t{confidence::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
   const auto add = [&](const char* name, const std::optional<confidence::UnseenFigures>& f) {
@@ -110,16 +117,6 @@ FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
   return t;
 }
 
-std::optional<confidence::Pair> memory_of(const confidence::Item& i) {
-  if (i.subject != confidence::Subject::memory) return std::nullopt;
-  return i.peak_bytes ? i.peak_bytes : i.reserved_bytes;
-}
-
-std::string error_of(const confidence::Item& i) {
-  const auto memory = memory_of(i);
-  return signed_percent((memory ? memory->predicted / memory->measured : i.predicted / i.measured) - 1);
-}
-
 std::string plural_of(confidence::Subject s) { return std::string(confidence::to_text(s)) + (s == confidence::Subject::memory ? "" : "s"); }
 
 std::string heading_of(confidence::Subject s) {
@@ -128,11 +125,9 @@ std::string heading_of(confidence::Subject s) {
   return heading;
 }
 
-namespace {
-
 std::string aligned(const FigureTable& figures) {
   std::vector<Table::Column> columns;
-  for (const std::string& title : figures.columns) columns.push_back({title, columns.empty() ? Align::left : Align::right});
+  for (const std::string& title : figures.columns) columns.push_back(columns.empty() ? left(title) : right(title));
   Table table(std::move(columns));
   for (const auto& row : figures.rows) table.row(row);
   return table.text();
@@ -140,10 +135,13 @@ std::string aligned(const FigureTable& figures) {
 
 std::string one_case(const confidence::Item& i) {
   if (!i.failure.empty()) return fmt::format("{} ({}): no forecast: {}", i.id, i.where, i.failure);
-  const auto memory = memory_of(i);
+  // Of a point of memory alone its bytes: allocated ones, else what the allocator held.
+  const auto bytes = i.peak_bytes ? i.peak_bytes : i.reserved_bytes;
+  const bool is_memory = i.subject == confidence::Subject::memory && bytes;
   return fmt::format("{} ({}): measured {}, predicted {} ({})", i.id, i.where,
-                     memory ? base::to_text(base::Bytes(memory->measured)) : base::to_text(i.measured),
-                     memory ? base::to_text(base::Bytes(memory->predicted)) : base::to_text(i.predicted), error_of(i));
+                     is_memory ? base::to_text(base::Bytes(bytes->measured)) : base::to_text(i.measured),
+                     is_memory ? base::to_text(base::Bytes(bytes->predicted)) : base::to_text(i.predicted),
+                     signed_percent((is_memory ? bytes->predicted / bytes->measured : i.predicted / i.measured) - 1));
 }
 
 // The worst cases of a group are its failed points first: how many are left is said, so that none is lost from sight.
@@ -153,6 +151,29 @@ std::string worst_cases(const confidence::Assessment& a, const confidence::Group
   if (g.failed > g.worst.size()) text += fmt::format("    ... and {} more without a forecast (see --json)\n", g.failed - g.worst.size());
   if (g.out_of_memory > 0) text += fmt::format("    {} that ran are said not to fit\n", g.out_of_memory);
   return text;
+}
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += "| " + cell + " ";
+  return line + "|\n";
+}
+
+// The names of groups are on the left, figures on the right.
+std::string rule_of(std::size_t columns) {
+  std::string line = "|---";
+  for (std::size_t c = 1; c < columns; ++c) line += "|---:";
+  return line + "|\n";
+}
+
+// Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
+constexpr std::array<std::string_view, 8> kForText = {
+    "machine left out", "family left out", "over 5 % apart", "of the truth", "runs scatter", "tau", "unseen half", "median"};
+
+FigureTable for_page(FigureTable t) {
+  for (std::size_t c = t.columns.size(); c-- > 0 && t.subject == confidence::Subject::iteration;)
+    if (std::ranges::find(kForText, t.columns[c]) != kForText.end()) drop_column(t, c);
+  return t;
 }
 
 }  // namespace
@@ -169,45 +190,10 @@ std::string text_report(const confidence::Assessment& a) {
   return text;
 }
 
-namespace {
-
-std::string line_of(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += "| " + cell + " ";
-  return line + "|\n";
-}
-
-// The names of groups are on the left, figures on the right.
-std::string rule_of(std::size_t columns) {
-  std::string line = "|---";
-  for (std::size_t c = 1; c < columns; ++c) line += "|---:";
-  return line + "|\n";
-}
-
-}  // namespace
-
-namespace {
-
-// Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
-constexpr std::array<std::string_view, 8> kForText = {
-    "machine left out", "family left out", "over 5 % apart", "of the truth", "runs scatter", "tau", "unseen half", "median"};
-
-FigureTable for_page(const FigureTable& t) {
-  FigureTable kept{t.subject, {}, std::vector<std::vector<std::string>>(t.rows.size())};
-  for (std::size_t c = 0; c < t.columns.size(); ++c) {
-    if (t.subject == confidence::Subject::iteration && std::ranges::find(kForText, t.columns[c]) != kForText.end()) continue;
-    kept.columns.push_back(t.columns[c]);
-    for (std::size_t r = 0; r < t.rows.size(); ++r) kept.rows[r].push_back(t.rows[r][c]);
-  }
-  return kept;
-}
-
-}  // namespace
-
 std::string markdown_tables(const confidence::Assessment& a) {
   std::string text;
-  const auto add = [&](const std::string& heading, const FigureTable& whole) {
-    const FigureTable t = for_page(whole);
+  const auto add = [&](const std::string& heading, FigureTable whole) {
+    const FigureTable t = for_page(std::move(whole));
     text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
     for (const auto& row : t.rows) text += line_of(row);
   };
@@ -225,14 +211,10 @@ std::string markdown_tables(const confidence::Assessment& a) {
 std::string with_tables(const std::string& document, const std::string& tables, const std::string& name) {
   const std::string begin = "<!-- accuracy: begin -->\n", end = "<!-- accuracy: end -->";
   const std::size_t from = document.find(begin), to = document.find(end);
-  const bool once = from != std::string::npos && to != std::string::npos && from < to &&
-                    document.find(begin, from + 1) == std::string::npos && document.find(end, to + 1) == std::string::npos;
+  const bool once = from < to && to != std::string::npos && document.rfind(begin) == from && document.rfind(end) == to;
   if (!once)
-    throw base::InputError(
-        std::vector<base::Diagnostic>{{{},
-                                       name,
-                                       "has no place for the tables",
-                                       "write the lines <!-- accuracy: begin --> and <!-- accuracy: end --> into it, once each"}});
+    base::refuse(name, "has no place for the tables",
+                 "write the lines <!-- accuracy: begin --> and <!-- accuracy: end --> into it, once each");
   return document.substr(0, from + begin.size()) + tables + document.substr(to);
 }
 

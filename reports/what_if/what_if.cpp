@@ -15,6 +15,7 @@ namespace reports {
 namespace {
 
 using scenarios::Run;
+using scenarios::Sensitivity;
 
 // More rows than two screens hold hide the text above them.
 constexpr std::size_t kMostPoints = 60;
@@ -46,8 +47,6 @@ Sweeps sweeps_of(const scenarios::ScenarioResult& result) {
   for (auto& [key, sweep] : all)
     for (const Run& r : result.runs)
       if (r.is_of_base() && r.plan == key.second && r.simulation) sweep.base = &r;
-  std::ranges::stable_sort(all, {},
-                           [&](const auto& s) { return std::ranges::find(result.runs, s.first.first, &Run::sweep) - result.runs.begin(); });
   return all;
 }
 
@@ -101,22 +100,17 @@ std::string sweep_text(const std::string& name, const std::string& plan, const P
     }
   const TimeUnit unit = unit_of(times);
   const std::vector<std::size_t> keys = varied(sweep);
-  std::vector<Table::Column> columns;
-  for (const std::size_t k : keys) columns.push_back({short_path(sweep.points.front().any().settings[k].first), Align::right});
-  columns.push_back({"GPUs", Align::right});
-  if (has_same) columns.push_back({"same plan", Align::right, unit.name});
-  if (has_anew) columns.push_back({"re-planned", Align::right, unit.name});
-  columns.insert(columns.end(), {{"vs base", Align::right}, {"plan", Align::left}});
-  Table table(std::move(columns));
-  for (const SweptPoint& p : sweep.points | std::views::take(kMostPoints)) {
-    std::vector<std::string> row;
-    for (const std::size_t k : keys) row.push_back(p.any().settings[k].second);
-    row.push_back(fmt::format("{}", p.any().gpus));
-    if (has_same) row.push_back(time_text(p.same, unit));
-    if (has_anew) row.push_back(time_text(p.anew, unit));
-    row.insert(row.end(), {against(sweep.base, p), plan_text(sweep.base, p.any())});
-    table.row(std::move(row));
-  }
+  Columns<SweptPoint> columns;
+  for (const std::size_t k : keys)
+    columns.add(right(short_path(sweep.points.front().any().settings[k].first)),
+                [k](const SweptPoint& p) { return p.any().settings[k].second; });
+  columns.add(right("GPUs"), [](const SweptPoint& p) { return fmt::format("{}", p.any().gpus); });
+  if (has_same) columns.add(right("same plan", unit.name), [&](const SweptPoint& p) { return time_text(p.same, unit); });
+  if (has_anew) columns.add(right("re-planned", unit.name), [&](const SweptPoint& p) { return time_text(p.anew, unit); });
+  columns.add(right("vs base"), [&](const SweptPoint& p) { return against(sweep.base, p); });
+  columns.add(left("plan"), [&](const SweptPoint& p) { return plan_text(sweep.base, p.any()); });
+  Table table(columns.headings);
+  for (const SweptPoint& p : sweep.points | std::views::take(kMostPoints)) table.row(columns.row(p));
   std::string text = fmt::format("\n{}, {}\n", name, plan) + table.text(2, width);
   std::string end;
   if (does_not_fit) end += "!: does not fit into memory. ";
@@ -124,18 +118,6 @@ std::string sweep_text(const std::string& name, const std::string& plan, const P
     end += fmt::format("{} more points are in the JSON, the CSV and the report.", sweep.points.size() - kMostPoints);
   return end.empty() ? text : text + hanging(end, width);
 }
-
-}  // namespace
-
-std::string sweeps_text(const scenarios::ScenarioResult& result, std::size_t width) {
-  std::string text;
-  for (const auto& [key, sweep] : sweeps_of(result)) text += sweep_text(key.first, key.second, sweep, width);
-  return text;
-}
-
-namespace {
-
-using scenarios::Sensitivity;
 
 // A share of the time: a smaller change is not worth a row.
 constexpr double kLeastChange = 1e-3;
@@ -154,19 +136,15 @@ std::string gain_text(const Sensitivity& s) {
 
 std::string plan_sensitivity(const std::vector<Sensitivity>& all, std::size_t width) {
   std::vector<base::Seconds> times;
+  std::vector<const Sensitivity*> rows;
   std::vector<std::string> idle;
   for (const Sensitivity& s : all) {
     if (s.improved) times.push_back(*s.improved);
-    if (!matters(s)) idle.push_back(bare_path(s.parameter));
+    if (matters(s)) rows.push_back(&s);
+    else idle.push_back(bare_path(s.parameter));
   }
   const TimeUnit unit = unit_of(times);
-  Table table({{"part of the cluster", Align::left},
-               {"elasticity", Align::right},
-               {"twice as good", Align::right, unit.name},
-               {"time", Align::right}});
-  std::vector<const Sensitivity*> rows;
-  for (const Sensitivity& s : all)
-    if (matters(s)) rows.push_back(&s);
+  Table table({left("part of the cluster"), right("elasticity"), right("twice as good", unit.name), right("time")});
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const Sensitivity* s) { return gain_of(*s); });
   for (const Sensitivity* s : rows)
     table.row({bare_path(s->parameter), s->replanned ? "re-planned" : fmt::format("{:+.3f}", s->elasticity),
@@ -178,6 +156,12 @@ std::string plan_sensitivity(const std::vector<Sensitivity>& all, std::size_t wi
 }
 
 }  // namespace
+
+std::string sweeps_text(const scenarios::ScenarioResult& result, std::size_t width) {
+  std::string text;
+  for (const auto& [key, sweep] : sweeps_of(result)) text += sweep_text(key.first, key.second, sweep, width);
+  return text;
+}
 
 std::string sensitivities_text(const scenarios::ScenarioResult& result, std::size_t width) {
   std::string text;

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <set>
 #include <utility>
 
 #include "base/check.hpp"
 #include "profiles/profile_files.hpp"
-#include "scenarios/answer/result.hpp"
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/subject.hpp"
-#include "scenarios/question/variant.hpp"
 #include "sim/effort.hpp"
 #include "sim/oracle.hpp"
 
@@ -35,18 +34,10 @@ double peak_of(const topology::Cluster& cluster, int gpus, pcg::Precision precis
 }
 
 Run start_of(const std::string& plan, const Variant& variant, const std::string& variant_name) {
-  Run run;
-  run.plan = plan;
-  run.variant = variant_name;
-  run.framework = variant.framework.name();
-  run.has_own_framework = variant.framework.named_by == Framework::NamedBy::entry;
-  return run;
-}
-
-std::set<std::string> device_types(const topology::Cluster& cluster, int gpus) {
-  std::set<std::string> types;
-  for (const topology::Device& d : cluster.devices().first(static_cast<std::size_t>(gpus))) types.insert(d.type);
-  return types;
+  return {.plan = plan,
+          .variant = variant_name,
+          .framework = variant.framework.name(),
+          .has_own_framework = variant.framework.named_by == Framework::NamedBy::entry};
 }
 
 // More than the peak is a matter of what is counted, or a forecast that is too short.
@@ -58,7 +49,7 @@ void add_numbers(Run& run, const Variant& variant) {
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
   Workload workload = workload_of(plan, *variant.cluster, s);
-  const std::set<std::string> devices = device_types(*variant.cluster, plan.gpus);
+  const std::set<std::string> devices = device_types(variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)));
   workload.kind.own = {.framework = variant.framework.differs(),
                        .device = std::ranges::any_of(devices, profiles::is_file),
                        .network = profiles::is_file(variant.cluster->network_profile())};
@@ -126,14 +117,16 @@ search::Attempt<pcg::Plan> saved_plan(const FileEntry& entry, const Variant& var
 // search confirms is simulated whole.
 constexpr std::size_t kFlowsOfSearches = 2000;
 
-// A machine that is this many times as slow as the budget says, and that much time in any case, ends a search by the clock.
-constexpr double kSlowest = 4;
+// A search ends by the clock where it takes this many times the seconds of a processor that the budget says, whatever else the machine
+// does; or hardly gets a processor for that long.
+constexpr double kSlowest = 4, kBusiest = 10;
 constexpr base::Seconds kLeastTime(20);
 
 std::function<bool()> safety_net(const PlannerEntry& entry) {
   if (!entry.planner->searches) return {};
-  const base::Seconds end = now() + std::max(kLeastTime, entry.options.duration("budget") * kSlowest);
-  return [end] { return now() > end; };
+  const auto worked = [] { return base::Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC); };
+  const base::Seconds most = std::max(kLeastTime, entry.options.duration("budget") * kSlowest);
+  return [worked, work_ends = worked() + most, end = now() + most * kBusiest] { return worked() > work_ends || now() > end; };
 }
 
 search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
@@ -154,6 +147,11 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
   BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());
   return result;
+}
+
+search::SearchResult plan_for(const PlanEntry& entry, const Variant& variant, const RunOptions& options, std::vector<base::Note>& notes) {
+  if (const auto* asked = std::get_if<PlannerEntry>(&entry.kind)) return ask_planner(*asked, variant, options);
+  return search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, notes));
 }
 
 Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
@@ -184,8 +182,7 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   run.gpus = variant.cluster->device_count();
   const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
   const base::Seconds start = now();
-  search::SearchResult result = asked != nullptr ? ask_planner(*asked, variant, options)
-                                                 : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, run.notes));
+  search::SearchResult result = plan_for(entry, variant, options, run.notes);
   run.search_time = now() - start;
   if (asked != nullptr && asked->planner->searches && options.interrupted && options.interrupted())
     run.notes.push_back({NoteKind::problem, "interrupted",
@@ -228,9 +225,7 @@ std::optional<std::string> why_no_plan(const PlanEntry& entry, const Variant& va
   const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
   if (asked != nullptr && asked->planner->searches) return std::nullopt;
   std::vector<base::Note> notes;
-  const search::SearchResult result = asked != nullptr
-                                          ? ask_planner(*asked, variant, {})
-                                          : search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, notes));
+  const search::SearchResult result = plan_for(entry, variant, {}, notes);
   if (result.termination.has_plan()) return std::nullopt;
   return search::to_text(result.termination);
 }

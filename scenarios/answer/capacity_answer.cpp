@@ -45,7 +45,7 @@ std::size_t capacity_run_count(const CapacityQuestion& question) { return questi
 
 CapacityRun capacity_run(const CapacityQuestion& question, std::size_t i) {
   const std::size_t machine = i / question.plans.size(), plan = i % question.plans.size();
-  return {question.plans[plan], question.seen_by(plan, machine), machine_name(question, machine)};
+  return {question.plans[plan], seen_by(question.plans[plan], question.machines[machine]), machine_name(question, machine)};
 }
 
 CapacityResult capacity_answer(const CapacityQuestion& question, const std::vector<Run>& runs) {
@@ -58,7 +58,7 @@ CapacityResult capacity_answer(const CapacityQuestion& question, const std::vect
                        .fleet = p.fleet,
                        .plan = plan,
                        .run = run,
-                       .forecast = forecast_of(runs[run], question.seen_by(plan, p.machine))});
+                       .forecast = forecast_of(runs[run], seen_by(question.plans[plan], question.machines[p.machine]))});
       add_idle_note(runs[run], p, question.terms.candidates[p.candidate], notes);
     }
   CapacityResult result = capacity_result(question.terms, cases);

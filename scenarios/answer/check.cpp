@@ -24,6 +24,17 @@ namespace {
 
 constexpr int kSizes = 3;  // random sizes at which a plan and its model are evaluated
 
+// Requires: a file of ours with one section, and the format's version beside it.
+const base::Yaml& section_of(const base::Yaml& document, std::string_view key) {
+  base::Diagnostics sink;
+  base::MapReader in(document, "", sink);
+  const base::Yaml* section = in.required(key);
+  in.format();
+  in.finish();
+  sink.throw_if_any();
+  return *section;
+}
+
 std::string counted(std::size_t number, const char* noun) { return base::counted(static_cast<std::int64_t>(number), noun); }
 
 CheckResult check_plan(const base::Yaml& document, const std::filesystem::path& directory, std::uint64_t seed) {
@@ -39,7 +50,7 @@ CheckResult check_scenario(const base::Yaml& document, const std::filesystem::pa
   if (s.capacity) text += fmt::format(", {} to buy or rent", counted(s.capacity->points.size(), "machine"));
   bool sound = true;
   for (const PlanEntry& e : s.plans)
-    if (const auto why = why_no_plan(e, s.seen_by(e, s.base()))) {
+    if (const auto why = why_no_plan(e, seen_by(e, s.base()))) {
       text += fmt::format("\n  {}: {}", e.name, *why);
       sound = false;
     }
@@ -47,32 +58,16 @@ CheckResult check_scenario(const base::Yaml& document, const std::filesystem::pa
 }
 
 CheckResult check_cluster(const base::Yaml& document, const std::filesystem::path& directory) {
-  base::Diagnostics sink;
-  base::MapReader in(document, "", sink);
-  const base::Yaml* section = in.required("cluster");
-  in.format();
-  in.finish();
-  sink.throw_if_any();
-  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*section, "cluster", directory), "cluster");
+  const base::Yaml& section = section_of(document, "cluster");
+  const topology::Cluster c = topology::load_cluster(topology::expand_cluster(section, "cluster", directory), "cluster");
   return {true, fmt::format("cluster {}: {}, {}", c.name(), base::counted(c.nodes(), "node"), base::counted(c.device_count(), "GPU"))};
 }
 
 CheckResult check_model(const base::Yaml& document, const std::filesystem::path& file) {
-  if (document.find("model") != nullptr) {  // a file of ours; graphs and configs of Hugging Face judge their keys themselves
-    base::Diagnostics sink;
-    base::MapReader in(document, "", sink);
-    (void)in.required("model");
-    in.format();
-    in.finish();
-    sink.throw_if_any();
-  }
+  // A file of ours; graphs and configs of Hugging Face judge their keys themselves.
+  if (document.find("model") != nullptr) (void)section_of(document, "model");
   const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);
   return {true, fmt::format("model {}: {} parameters", model.name(), model.parameters())};
-}
-
-CheckResult check_framework(const base::Yaml& document) {
-  const profiles::FrameworkProfile profile = profiles::load_framework_profile(document);
-  return {true, fmt::format("framework profile {}", pcg::name_of(profile.framework))};
 }
 
 CheckResult check_rules(const std::filesystem::path& file, int processes) {
@@ -92,7 +87,8 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, in
   if (has("plans") || has("training")) return check_scenario(document, directory);
   if (has("plan")) return check_plan(document, directory, seed);
   if (has("device")) return {true, fmt::format("device profile {}", profiles::load_device_profile(document).name)};
-  if (has("framework")) return check_framework(document);
+  if (has("framework"))
+    return {true, fmt::format("framework profile {}", pcg::name_of(profiles::load_framework_profile(document).framework))};
   if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
   if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
   if (has("rules")) return check_rules(file, processes);

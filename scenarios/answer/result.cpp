@@ -3,32 +3,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
+#include <array>
 
 #include "base/check.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "search/problem/result_codec.hpp"
-#include "search/problem/search_result.hpp"
 
 namespace scenarios {
 
 std::string_view to_text(Status s) {
-  switch (s) {
-    case Status::ok: return "ok";
-    case Status::out_of_memory: return "out_of_memory";
-    case Status::infeasible: return "infeasible";
-    case Status::time_limit: return "time_limit";
-    case Status::lost: return "lost";
-    case Status::crashed: return "crashed";
-  }
-  return "";
+  constexpr std::array kWords = {"ok", "out_of_memory", "infeasible", "time_limit", "lost", "crashed"};  // as Status has them
+  return kWords[static_cast<std::size_t>(s)];
 }
 
-const Run* ScenarioResult::best_of_base() const {
+const Run* ScenarioResult::quickest_on(std::string_view variant) const {
   const Run* best = nullptr;
   for (const Run& r : runs)
-    if (r.is_of_base() && r.status == Status::ok && (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
+    if (r.variant == variant && r.status == Status::ok &&
+        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
       best = &r;
   return best;
 }
@@ -75,31 +68,6 @@ namespace {
 constexpr const char* kMade = "made";
 constexpr const char* kKnown = "known";
 constexpr const char *kText = "text", *kRewrites = "rewrites";
-
-}  // namespace
-
-nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const pcg::Plan>& known) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const Run& r : runs) {
-    nlohmann::json j = r;
-    if (known && r.made == StoredPlan(known)) j[kKnown] = true;
-    else if (r.made) j[kMade] = {{kText, r.made.text()}, {kRewrites, r.made.rewrites()}};
-    all.push_back(std::move(j));
-  }
-  return all;
-}
-
-std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known) {
-  std::vector<Run> runs;
-  for (const nlohmann::json& j : encoded) {
-    Run& r = runs.emplace_back(j.get<Run>());
-    if (j.contains(kKnown)) r.made = known;
-    else if (j.contains(kMade)) r.made = {j[kMade].at(kText).get<std::string>(), j[kMade].at(kRewrites).get<std::vector<pcg::Rewrite>>()};
-  }
-  return runs;
-}
-
-namespace {
 
 using base::NoteKind;
 
@@ -150,6 +118,27 @@ void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::No
 }
 
 }  // namespace
+
+nlohmann::json encode(const std::vector<Run>& runs, const std::shared_ptr<const pcg::Plan>& known) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Run& r : runs) {
+    nlohmann::json j = r;
+    if (known && r.made == StoredPlan(known)) j[kKnown] = true;
+    else if (r.made) j[kMade] = {{kText, r.made.text()}, {kRewrites, r.made.rewrites()}};
+    all.push_back(std::move(j));
+  }
+  return all;
+}
+
+std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<const pcg::Plan>& known) {
+  std::vector<Run> runs;
+  for (const nlohmann::json& j : encoded) {
+    Run& r = runs.emplace_back(j.get<Run>());
+    if (j.contains(kKnown)) r.made = known;
+    else if (j.contains(kMade)) r.made = {j[kMade].at(kText).get<std::string>(), j[kMade].at(kRewrites).get<std::vector<pcg::Rewrite>>()};
+  }
+  return runs;
+}
 
 std::optional<base::Note> high_mfu_note(double mfu, double causal) {
   if (mfu <= 1) return std::nullopt;

@@ -133,8 +133,9 @@ struct ScenarioResult {
   Program program;
   std::uint64_t seed = 1;
 
-  // Returns the quickest run of the base that fits; null: none does.
-  [[nodiscard]] const Run* best_of_base() const;
+  // Return the quickest run of a variant, or of the base, that fits; null: none does.
+  [[nodiscard]] const Run* quickest_on(std::string_view variant) const;
+  [[nodiscard]] const Run* best_of_base() const { return quickest_on(kBaseName); }
 };
 
 // Runs as JSON, exact to the last bit: the form in which a worker process hands its answers back, and in which they are kept. Not a format

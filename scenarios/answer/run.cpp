@@ -25,7 +25,7 @@ struct Asked {
   [[nodiscard]] const PlanEntry& entry(std::size_t plan) const { return scenario.plans[plan]; }
   [[nodiscard]] PlanEntry entry(std::size_t plan, std::size_t variant) const { return scenario.entry(plan, scenario.variants[variant]); }
   [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t variant) const {
-    return scenario.seen_by(entry(plan, variant), scenario.variants.load(variant));
+    return scenarios::seen_by(entry(plan, variant), scenario.variants.load(variant));
   }
 };
 
@@ -157,7 +157,7 @@ void add_what_if(const Asked& asked, const WhatIfAnswer& a, ScenarioResult& resu
 
 // nullopt: a probe that is not there, which has no answer.
 Task same_plan_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& a, const std::optional<Variant>& v) {
-  const Variant seen = asked.scenario.seen_by(asked.entry(a.plan), v ? *v : a.probe.improved);
+  const Variant seen = seen_by(asked.entry(a.plan), v ? *v : a.probe.improved);
   Task task = task_of(asked.options, "probe", asked.entry(a.plan), seen, a.probe.parameter.path, base.digest);
   task.known = base.run.made.value();
   task.answer = [&base, seen, is_asked = v.has_value()](const RunOptions&) {
@@ -168,7 +168,7 @@ Task same_plan_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& 
 }
 
 Task replanned_task(const Asked& asked, const BaseRun& base, const ProbeAnswer& a) {
-  const Variant seen = asked.scenario.seen_by(asked.entry(a.plan), a.probe.improved);
+  const Variant seen = seen_by(asked.entry(a.plan), a.probe.improved);
   Task task = task_of(asked.options, "re-planned", asked.entry(a.plan), seen, a.probe.parameter.path, base.digest);
   task.known = base.run.made.value();
   task.answer = [&asked, &base, seen, p = a.plan](const RunOptions& each) {

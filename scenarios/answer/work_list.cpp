@@ -15,7 +15,6 @@
 #include "base/files/output_file.hpp"
 #include "base/files/used_files.hpp"
 #include "base/hash.hpp"
-#include "scenarios/answer/result.hpp"
 
 namespace scenarios {
 namespace {
@@ -43,6 +42,9 @@ std::vector<Run> answer_of(const Task& task, const base::WorkerAnswer& a) {
                          fmt::format("its worker process ended before it had answered ({}); this is a second one's answer", a.ended)});
   return runs;
 }
+
+constexpr const char* kQuestion = "question";
+constexpr const char* kAnswer = "answer";
 
 }  // namespace
 
@@ -158,13 +160,6 @@ std::vector<WorkList::Answer> WorkList::answers(const std::vector<Task>& tasks) 
     if (same_as[i] != i) answers[i] = answers[same_as[i]];
   return answers;
 }
-
-namespace {
-
-constexpr const char* kQuestion = "question";
-constexpr const char* kAnswer = "answer";
-
-}  // namespace
 
 AnswerStore::AnswerStore(std::filesystem::path folder) : folder_(std::move(folder)) {
   std::error_code error;

@@ -1,6 +1,7 @@
 #include "scenarios/capacity/entries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -64,6 +65,9 @@ void mark_frontier(std::vector<CapacityEntry>& entries) {
   for (std::size_t i = 0; i < priced.size(); ++i) priced[i]->on_frontier = on[i];
 }
 
+constexpr double kHoursPerYear = 8760;
+constexpr double kJoulesPerKilowattHour = 3.6e6;
+
 }  // namespace
 
 std::vector<CapacityEntry> capacity_entries(const CapacityTerms& terms, std::span<const CapacityCase> cases) {
@@ -74,13 +78,8 @@ std::vector<CapacityEntry> capacity_entries(const CapacityTerms& terms, std::spa
 }
 
 std::string_view to_text(Chance c) {
-  switch (c) {
-    case Chance::surely: return "surely";
-    case Chance::probably: return "probably";
-    case Chance::unlikely: return "unlikely";
-    case Chance::no: return "not";
-  }
-  return "";
+  constexpr std::array kWords = {"surely", "probably", "unlikely", "not"};  // as Chance has them
+  return kWords[static_cast<std::size_t>(c)];
 }
 
 std::vector<bool> on_frontier(std::span<const Figures> all) {
@@ -99,13 +98,6 @@ std::vector<bool> on_frontier(std::span<const Figures> all) {
   }
   return result;
 }
-
-namespace {
-
-constexpr double kHoursPerYear = 8760;
-constexpr double kJoulesPerKilowattHour = 3.6e6;
-
-}  // namespace
 
 Costs owned_hourly_costs(const CandidateTerms& terms, const Fleet& fleet) {
   Costs c;

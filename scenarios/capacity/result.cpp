@@ -31,16 +31,6 @@ std::vector<base::Note> notes_on(const CapacityTerms& terms) {
   return notes;
 }
 
-}  // namespace
-
-CapacityResult capacity_result(const CapacityTerms& terms, std::span<const CapacityCase> cases) {
-  CapacityResult result{.terms = terms, .entries = capacity_entries(terms, cases), .choices = {}, .notes = notes_on(terms)};
-  result.choices = capacity_choices(terms, result.entries);
-  return result;
-}
-
-namespace {
-
 // Its cost, infinite where it is not known.
 double cost_of(const Outcome& o) { return o.costs ? o.costs->total().value() : std::numeric_limits<double>::infinity(); }
 
@@ -80,6 +70,12 @@ std::optional<BreakEven> break_even(std::span<const CapacityEntry> entries, std:
 }
 
 }  // namespace
+
+CapacityResult capacity_result(const CapacityTerms& terms, std::span<const CapacityCase> cases) {
+  CapacityResult result{.terms = terms, .entries = capacity_entries(terms, cases), .choices = {}, .notes = notes_on(terms)};
+  result.choices = capacity_choices(terms, result.entries);
+  return result;
+}
 
 Choices capacity_choices(const CapacityTerms& terms, std::span<const CapacityEntry> entries) {
   Choices c;

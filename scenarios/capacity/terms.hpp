@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -83,16 +82,6 @@ inline constexpr base::Seconds kLlama3MtbfPerGpu{16384 * 54 * 86400.0 / 419};
 // An assumption. It is less than the bound that the same section gives: above 90 % of effective training time at one interruption in 3.1 h
 // leave at most 18.6 min for each, with what is lost and with the checkpoints.
 inline constexpr base::Seconds kDefaultRestart{600};
-
-// Each reads an optional key: nullopt when it is absent or wrong. What is wrong (no text, no unit, another unit, below 0, beyond what any
-// machine has) goes to the reader's sink, with an example of how to write it.
-[[nodiscard]] std::optional<Each<base::Dollars>> read_price(base::MapReader& in, std::string_view key);       // an hour: USD/gpu/h ...
-[[nodiscard]] std::optional<Each<base::Dollars>> read_capex(base::MapReader& in, std::string_view key);       // USD/node ...
-[[nodiscard]] std::optional<Each<base::Dollars>> read_operations(base::MapReader& in, std::string_view key);  // a year: USD/node/year ...
-[[nodiscard]] std::optional<base::Dollars> read_electricity(base::MapReader& in, std::string_view key);       // a kWh: USD/kWh, USD/MWh
-[[nodiscard]] std::optional<Each<base::Watts>> read_power(base::MapReader& in, std::string_view key);         // kW/node ...
-// Above 0. A bandwidth alone is that of the whole store: GB/s/node, GB/s/gpu, GB/s.
-[[nodiscard]] std::optional<Each<base::BytesPerSecond>> read_store_bandwidth(base::MapReader& in, std::string_view key);
 
 // The readers of whole parts. Each asks for its keys alone; the caller, who made the reader, finishes it.
 // The keys of the section itself: train, deadline, budget, reliability.

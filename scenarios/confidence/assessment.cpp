@@ -7,11 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
-#include <vector>
 
 #include "base/numbers.hpp"
-#include "scenarios/confidence/iteration_facts.hpp"
 
 namespace confidence {
 namespace {
@@ -251,31 +248,26 @@ bool applies(const Limit& limit, const GroupAssessment& g) {
   return g.name == limit.group;
 }
 
-constexpr std::pair<std::string_view, Limit::Figure> kFigures[] = {{"error", Limit::Figure::error},
-                                                                   {"peak", Limit::Figure::peak},
-                                                                   {"reserved", Limit::Figure::reserved},
-                                                                   {"tau", Limit::Figure::tau},
-                                                                   {"coverage", Limit::Figure::coverage}};
+std::optional<double> mean_of(const std::optional<ErrorStatistics>& e) { return e && e->n > 0 ? std::optional(e->mean) : std::nullopt; }
 
-std::optional<double> figure_of(const GroupAssessment& g, Limit::Figure f) {
-  switch (f) {
-    case Limit::Figure::error: return g.time.n > 0 ? std::optional(g.time.mean) : std::nullopt;
-    case Limit::Figure::peak: return g.peak ? std::optional(g.peak->mean) : std::nullopt;
-    case Limit::Figure::reserved: return g.reserved ? std::optional(g.reserved->mean) : std::nullopt;
-    case Limit::Figure::tau: return g.time.n > 0 ? std::optional(g.time.tau) : std::nullopt;
-    case Limit::Figure::coverage: return g.coverage;
-  }
-  return std::nullopt;
-}
+struct LimitedFigure {
+  std::string_view word;
+  bool at_most;  // errors are to stay below a limit, correlation and coverage above
+  std::optional<double> (*of)(const GroupAssessment& g);
+};
+constexpr LimitedFigure kFigures[] = {  // as Limit::Figure has them
+    {"error", true, [](const GroupAssessment& g) { return mean_of(g.time); }},
+    {"peak", true, [](const GroupAssessment& g) { return mean_of(g.peak); }},
+    {"reserved", true, [](const GroupAssessment& g) { return mean_of(g.reserved); }},
+    {"tau", false, [](const GroupAssessment& g) { return g.time.n > 0 ? std::optional(g.time.tau) : std::nullopt; }},
+    {"coverage", false, [](const GroupAssessment& g) { return g.coverage; }}};
 
 // A group in which a point failed misses every limit: its figures are those of the points that were easy enough.
 std::string miss(const GroupAssessment& g, const Limit& limit) {
-  const auto& [name, figure] = *std::ranges::find(kFigures, limit.figure, &std::pair<std::string_view, Limit::Figure>::second);
+  const auto& [name, at_most, of] = kFigures[static_cast<std::size_t>(limit.figure)];
   if (g.failed > 0) return fmt::format("{}: {} of {} points have no forecast", g.name, g.failed, g.points);
-  const auto found = figure_of(g, figure);
+  const auto found = of(g);
   if (!found) return fmt::format("{}: has no {}", g.name, name);
-  // Errors are to stay below a limit, correlation and coverage above.
-  const bool at_most = figure == Limit::Figure::error || figure == Limit::Figure::peak || figure == Limit::Figure::reserved;
   if (at_most ? *found <= limit.value : *found >= limit.value) return {};
   return fmt::format("{}: {} is {:.4g}, {} {:.4g} was asked for", g.name, name, *found, at_most ? "at most" : "at least", limit.value);
 }
@@ -283,13 +275,8 @@ std::string miss(const GroupAssessment& g, const Limit& limit) {
 }  // namespace
 
 std::string_view to_text(Subject s) {
-  switch (s) {
-    case Subject::iteration: return "iteration";
-    case Subject::memory: return "memory";
-    case Subject::kernel: return "kernel";
-    case Subject::collective: return "collective";
-  }
-  return "";
+  constexpr std::array kWords = {"iteration", "memory", "kernel", "collective"};  // as Subject has them
+  return kWords[static_cast<std::size_t>(s)];
 }
 
 Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCoverage> unseen, std::vector<std::string> notes) {
@@ -326,9 +313,9 @@ Limit read_limit(const std::string& text) {
   limit.group = text.substr(0, equals);
   if (const std::size_t colon = limit.group.rfind(':'); colon != std::string::npos) {
     const std::string word = limit.group.substr(colon + 1);
-    const auto at = std::ranges::find(kFigures, word, &std::pair<std::string_view, Limit::Figure>::first);
+    const auto at = std::ranges::find(kFigures, word, &LimitedFigure::word);
     if (at == std::end(kFigures)) base::refuse("--limit", fmt::format("unknown figure \"{}\"", word), kExample);
-    limit.figure = at->second;
+    limit.figure = static_cast<Limit::Figure>(at - std::begin(kFigures));
     limit.group.resize(colon);
   }
   std::string_view number = std::string_view(text).substr(equals + 1);

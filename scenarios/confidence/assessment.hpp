@@ -2,7 +2,6 @@
 // Predicted against measured, group by group: what `foreshard validate` answers. reports/validation writes it as text, JSON, Markdown and
 // HTML.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,9 +1,10 @@
 #include "scenarios/confidence/forecasts.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/json.hpp"
 #include "base/processes/worker_pool.hpp"
@@ -35,17 +36,7 @@ std::string first_problem(const base::InputError& e) {
   return d.path.empty() ? d.message : d.path + ": " + d.message;
 }
 
-std::string joined(const std::vector<base::Note>& notes) {
-  std::string text;
-  for (const base::Note& n : notes) text += (text.empty() ? "" : "; ") + n.text;
-  return text;
-}
-
-Forecast failed(std::string why) {
-  Forecast f;
-  f.failure = std::move(why);
-  return f;
-}
+Forecast failed(std::string why) { return {.failure = std::move(why)}; }
 
 // Frameworks do not count the memory of the context and the libraries as allocated.
 base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
@@ -66,19 +57,18 @@ Forecast forecast_one(const measured::Point& p) {
   if (degrees != p.gpus) return failed(fmt::format("tp x pp x dp x cp is {}, but n_gpus is {}", degrees, p.gpus));
   const scenarios::Scenario scenario = scenarios::load_scenario(measured::scenario_of(p), {});
   const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
-  if (!run.simulation) return failed(joined(scenarios::run_notes(run)));
+  const std::vector<base::Note> notes = scenarios::run_notes(run);
+  if (!run.simulation) return failed(fmt::format("{}", fmt::join(notes | std::views::transform(&base::Note::text), "; ")));
   if (run.gpus != p.gpus) return failed(fmt::format("the cluster gives the plan {} GPUs, n_gpus is {}", run.gpus, p.gpus));
-  Forecast f;
-  f.predicted = run.simulation->iteration_time;
-  f.low = run.interval_low;
-  f.high = run.interval_high;
-  f.peak = allocated_peak(scenario, *run.simulation);
-  f.reserved = reserved_peak(scenario, *run.simulation);
-  f.memory = run.simulation->memory;
-  f.out_of_memory = run.status == scenarios::Status::out_of_memory;
-  f.at_peak = run.mfu_causal * run.simulation->iteration_time;
-  f.question = scenarios::workload_of(*run.made, *scenario.base().cluster, *run.simulation);
-  return f;
+  return {.predicted = run.simulation->iteration_time,
+          .low = run.interval_low,
+          .high = run.interval_high,
+          .peak = allocated_peak(scenario, *run.simulation),
+          .reserved = reserved_peak(scenario, *run.simulation),
+          .memory = run.simulation->memory,
+          .out_of_memory = run.status == scenarios::Status::out_of_memory,
+          .at_peak = run.mfu_causal * run.simulation->iteration_time,
+          .question = scenarios::workload_of(*run.made, *scenario.base().cluster, *run.simulation)};
 }
 
 // A point that throws must not end a table of hundreds: even a bug of ours becomes the reason of this point.

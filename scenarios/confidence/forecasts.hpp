@@ -3,7 +3,6 @@
 // processes. A point that cannot be run is a forecast with a reason and is never dropped.
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -36,8 +36,6 @@ Order order_of(std::span<const Pair> pairs, double apart) {
   return order;
 }
 
-double kendall_tau(std::span<const Pair> pairs) { return order_of(pairs).tau(); }
-
 ErrorStatistics error_statistics(std::span<const Pair> pairs) {
   ErrorStatistics e;
   e.n = pairs.size();
@@ -54,7 +52,7 @@ ErrorStatistics error_statistics(std::span<const Pair> pairs) {
   e.median = median(std::move(errors));
   // The mean of ratios would call forecasts that are off by 2 and by 1/2 too long; the geometric mean calls them unbiased.
   e.bias = std::exp(log_sum / n) - 1;
-  e.tau = kendall_tau(pairs);
+  e.tau = order_of(pairs).tau();
   return e;
 }
 

@@ -16,7 +16,7 @@ struct ErrorStatistics {
   std::size_t n = 0;
   double mean = 0, median = 0;  // of |predicted / measured - 1|
   double bias = 0;              // exp(mean of ln(predicted / measured)) - 1: above 0 forecasts are too long
-  double tau = 0;               // Kendall's, see kendall_tau; 0 where no two values differ
+  double tau = 0;               // Kendall's: Order::tau
 };
 // Requires: every value is above 0. O(n^2) for tau.
 [[nodiscard]] ErrorStatistics error_statistics(std::span<const Pair> pairs);
@@ -27,14 +27,12 @@ struct ErrorStatistics {
 struct Order {
   std::size_t same = 0, opposite = 0;
   Order& operator+=(const Order& o);
-  [[nodiscard]] double tau() const;  // 0 where no two values differ
+  // Returns (same - opposite) / (same + opposite), 1 where every two are ordered rightly; 0 where no two values differ.
+  [[nodiscard]] double tau() const;
 };
 // Counts pairs whose measured values differ by more than `apart` of the smaller. Cost: O(n^2).
 [[nodiscard]] Order order_of(std::span<const Pair> pairs, double apart = 0);
 
-// Returns (pairs in the same order - pairs in opposite order) / (pairs that differ in both); 0 if none does. 1: every two are ordered
-// rightly. O(n^2).
-[[nodiscard]] double kendall_tau(std::span<const Pair> pairs);
 // Returns the mean of the middle two when their number is even, 0 when there are none.
 [[nodiscard]] double median(std::vector<double> values);
 

@@ -46,6 +46,52 @@ void add_points(Validation& v, const std::vector<measured::Point>& points, const
   }
 }
 
+std::string first_message(const base::InputError& e) { return e.diagnostics().front().message; }
+
+Item item_of(const measured::KernelMeasurement& m) {
+  Item i;
+  i.subject = Subject::kernel;
+  i.group = fmt::format("{} {} {}", m.device, pcg::to_text(m.precision), pcg::to_text(m.kernel.kind));
+  i.id = m.kernel.m > 0 ? fmt::format("{} x {} x {} x {}", m.kernel.batch, m.kernel.m, m.kernel.n, m.kernel.k)
+                        : fmt::format("{:.4g} FLOP, {:.4g} B", m.kernel.flops.value(), m.kernel.bytes.value());
+  i.where = m.source;
+  i.measured = m.time;
+  try {
+    const profiles::DeviceProfile& device = profiles::device_profile(m.device);
+    if (const auto why = profiles::unsupported(device, m.precision)) i.failure = *why;
+    else i.predicted = profiles::kernel_time(device, m.kernel, m.precision).time;
+  } catch (const base::InputError& e) { i.failure = first_message(e); }
+  return i;
+}
+
+// By name and number of nodes. They are kept: a table has thousands of rows on a handful of them.
+using Clusters = std::map<std::pair<std::string, int>, topology::Cluster>;
+
+base::Seconds predict(const measured::CollectiveMeasurement& m, Clusters& clusters) {
+  const auto key = std::pair(m.cluster, m.nodes);
+  auto at = clusters.find(key);
+  if (at == clusters.end()) at = clusters.emplace(key, fit::cluster_of(m.cluster, m.nodes)).first;
+  const std::vector<topology::DeviceId> group = fit::group_of(m, at->second);
+  if (m.gpus % m.nodes != 0 || group.empty())
+    base::refuse("", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster));
+  return sim::plan_collective(m.kind, m.bytes, group, at->second).estimate;
+}
+
+Item item_of(const measured::CollectiveMeasurement& m, Clusters& clusters) {
+  Item i;
+  i.subject = Subject::collective;
+  i.group = fmt::format("{} {} on {} of {} node{}, {} 1 MB", m.cluster, profiles::to_text(m.kind), m.gpus, m.nodes, m.nodes > 1 ? "s" : "",
+                        m.bytes < fit::kShortMessage ? "below" : "from");
+  i.id = base::to_text(m.bytes);
+  i.where = m.source;
+  i.measured = m.time;
+  try {
+    i.predicted = predict(m, clusters);
+    if (i.predicted.value() <= 0) i.failure = "nothing moves";
+  } catch (const base::InputError& e) { i.failure = first_message(e); }
+  return i;
+}
+
 }  // namespace
 
 Table read_table(std::string text, const std::string& file) {
@@ -70,66 +116,11 @@ Validation validate(const std::vector<Table>& tables, const ValidationOptions& o
   return v;
 }
 
-namespace {
-
-std::string first_message(const base::InputError& e) { return e.diagnostics().front().message; }
-
-Item item_of(const measured::KernelMeasurement& m) {
-  Item i;
-  i.subject = Subject::kernel;
-  i.group = fmt::format("{} {} {}", m.device, pcg::to_text(m.precision), pcg::to_text(m.kernel.kind));
-  i.id = m.kernel.m > 0 ? fmt::format("{} x {} x {} x {}", m.kernel.batch, m.kernel.m, m.kernel.n, m.kernel.k)
-                        : fmt::format("{:.4g} FLOP, {:.4g} B", m.kernel.flops.value(), m.kernel.bytes.value());
-  i.where = m.source;
-  i.measured = m.time;
-  try {
-    const profiles::DeviceProfile& device = profiles::device_profile(m.device);
-    if (const auto why = profiles::unsupported(device, m.precision)) i.failure = *why;
-    else i.predicted = profiles::kernel_time(device, m.kernel, m.precision).time;
-  } catch (const base::InputError& e) { i.failure = first_message(e); }
-  return i;
-}
-
-class Collectives {
- public:
-  Item item_of(const measured::CollectiveMeasurement& m) {
-    Item i;
-    i.subject = Subject::collective;
-    i.group = fmt::format("{} {} on {} of {} node{}, {} 1 MB", m.cluster, profiles::to_text(m.kind), m.gpus, m.nodes,
-                          m.nodes > 1 ? "s" : "", m.bytes < fit::kShortMessage ? "below" : "from");
-    i.id = base::to_text(m.bytes);
-    i.where = m.source;
-    i.measured = m.time;
-    try {
-      i.predicted = predict(m);
-      if (i.predicted.value() <= 0) i.failure = "nothing moves";
-    } catch (const base::InputError& e) { i.failure = first_message(e); }
-    return i;
-  }
-
- private:
-  // Clusters are kept: a table has thousands of rows on a handful of them.
-  base::Seconds predict(const measured::CollectiveMeasurement& m) {
-    const auto key = std::pair(m.cluster, m.nodes);
-    auto at = clusters_.find(key);
-    if (at == clusters_.end()) at = clusters_.emplace(key, fit::cluster_of(m.cluster, m.nodes)).first;
-    const topology::Cluster& cluster = at->second;
-    const std::vector<topology::DeviceId> group = fit::group_of(m, cluster);
-    if (m.gpus % m.nodes != 0 || group.empty())
-      base::refuse("", fmt::format("{} GPUs do not fit on {} nodes of {}", m.gpus, m.nodes, m.cluster));
-    return sim::plan_collective(m.kind, m.bytes, group, cluster).estimate;
-  }
-
-  std::map<std::pair<std::string, int>, topology::Cluster> clusters_;
-};
-
-}  // namespace
-
 std::vector<Item> items_of(const measured::Measurements& measured) {
   std::vector<Item> items;
   for (const auto& k : measured.kernels) items.push_back(item_of(k));
-  Collectives collectives;
-  for (const auto& c : measured.collectives) items.push_back(collectives.item_of(c));
+  Clusters clusters;
+  for (const auto& c : measured.collectives) items.push_back(item_of(c, clusters));
   return items;
 }
 

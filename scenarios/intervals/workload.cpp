@@ -23,16 +23,9 @@ std::string fabric_of(const topology::Cluster& cluster, int gpus) {
 }
 
 std::string precision_family(pcg::Precision p) {
-  switch (p) {
-    case pcg::Precision::fp32:
-    case pcg::Precision::tf32: return "single";
-    case pcg::Precision::fp16:
-    case pcg::Precision::bf16: return "half";
-    case pcg::Precision::fp8:
-    case pcg::Precision::mxfp8:
-    case pcg::Precision::nvfp4: return std::string(pcg::to_text(p));
-  }
-  return "";
+  if (p == pcg::Precision::fp32 || p == pcg::Precision::tf32) return "single";
+  if (p == pcg::Precision::fp16 || p == pcg::Precision::bf16) return "half";
+  return std::string(pcg::to_text(p));
 }
 
 bool has_experts(const pcg::Pcg& pcg) {

@@ -8,7 +8,6 @@
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "scenarios/capacity/terms.hpp"
 #include "scenarios/question/subject.hpp"
 #include "topology/load.hpp"
 
@@ -202,10 +201,6 @@ void add_batch_note(CapacityQuestion& question) {
 }
 
 }  // namespace
-
-Variant CapacityQuestion::seen_by(std::size_t plan, std::size_t machine) const {
-  return plans[plan].framework ? under(machines[machine], *plans[plan].framework) : machines[machine];
-}
 
 CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scenario, VariantLoader& loader, Diagnostics& sink) {
   MapReader in(section, "capacity", sink);

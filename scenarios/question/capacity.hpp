@@ -7,7 +7,6 @@
 #include "base/yaml/tree.hpp"
 #include "scenarios/capacity/entries.hpp"
 #include "scenarios/capacity/terms.hpp"
-#include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/variant.hpp"
 
 namespace scenarios {
@@ -24,9 +23,6 @@ struct CapacityQuestion {
   std::vector<Variant> machines;  // the scenario's model and training on a candidate's cluster
   std::vector<Point> points;      // in the order of the section
   std::vector<base::Note> notes;
-
-  // Returns the machine as a plan sees it, under its own framework where it names one.
-  [[nodiscard]] Variant seen_by(std::size_t plan, std::size_t machine) const;
 };
 
 // The scenario around a section.

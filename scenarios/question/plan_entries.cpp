@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/patch.hpp"
 #include "base/yaml/reader.hpp"
-#include "pcg/plan/plan.hpp"
 #include "pcg/plan/plan_text.hpp"
 
 namespace scenarios {
@@ -118,12 +116,6 @@ std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& p
   return std::nullopt;
 }
 
-Framework own_framework(const Yaml& value, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
-  Framework framework = read_framework(value, path, directory, sink);
-  framework.named_by = Framework::NamedBy::entry;
-  return framework;
-}
-
 // A map has one kind, and a name and a framework if wanted.
 std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   const Yaml::Entry* kind = nullptr;
@@ -131,7 +123,8 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
   std::optional<Framework> framework;
   for (const Yaml::Entry& e : item.entries) {
     if (e.key == "name") name = base::as_text(e.value, path + ".name", sink).value_or("");
-    else if (e.key == "framework") framework = own_framework(e.value, path + ".framework", directory, sink);
+    else if (e.key == "framework")
+      framework.emplace(read_framework(e.value, path + ".framework", directory, sink)).named_by = Framework::NamedBy::entry;
     else if (kind == nullptr) kind = &e;
     else sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
   }

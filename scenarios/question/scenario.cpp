@@ -5,9 +5,6 @@
 #include <algorithm>
 
 #include "base/yaml/reader.hpp"
-#include "scenarios/question/plan_entries.hpp"
-#include "scenarios/question/variant.hpp"
-#include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
 
@@ -105,8 +102,6 @@ void check_plan_changes(const Scenario& s, const std::vector<WhatIf>& what_ifs, 
 }
 
 }  // namespace
-
-Variant Scenario::seen_by(const PlanEntry& entry, const Variant& v) const { return entry.framework ? under(v, *entry.framework) : v; }
 
 bool Scenario::changes(const WhatIf& w, std::size_t plan) const {
   return std::ranges::any_of(w.set, [&](const auto& set) {

@@ -35,8 +35,6 @@ struct Scenario {
   std::filesystem::path directory;  // files that the scenario names start there
 
   [[nodiscard]] const Variant& base() const { return variants.base(); }
-  // Returns the variant as a plan entry sees it, under its own framework where it names one.
-  [[nodiscard]] Variant seen_by(const PlanEntry& entry, const Variant& variant) const;
   // Whether a what-if changes options of the plan.
   [[nodiscard]] bool changes(const WhatIf& what_if, std::size_t plan) const;
   // Whether a what-if asks about the plan: one that changes plans alone asks about these.

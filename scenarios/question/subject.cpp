@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
@@ -62,12 +61,6 @@ std::int64_t taken_length(const Variant& v) {
 }
 
 bool is_written(const Variant& v, std::string_view key) { return v.document.find("training")->find(key) != nullptr; }
-
-std::set<std::string> device_types(const topology::Cluster& cluster) {
-  std::set<std::string> types;
-  for (const topology::Device& d : cluster.devices()) types.insert(d.type);
-  return types;
-}
 
 // The least factor by which any GPU multiplies faster in `fast`; 0: one does not train in it.
 double speedup(const std::set<std::string>& types, pcg::Precision fast, pcg::Precision asked) {
@@ -132,7 +125,7 @@ std::vector<base::Note> unsaid_note(const Variant& v) {
 
 std::vector<std::pair<pcg::Precision, double>> faster_precisions(const Variant& v) {
   constexpr double kWorthNoting = 1.2;
-  const std::set<std::string> types = device_types(*v.cluster);
+  const std::set<std::string> types = device_types(v.cluster->devices());
   std::vector<std::pair<pcg::Precision, double>> faster;
   for (const pcg::Precision p : {pcg::Precision::bf16, pcg::Precision::fp8, pcg::Precision::mxfp8, pcg::Precision::nvfp4}) {
     if (pcg::casts_products(p) && v.model->tokens_per_sample() == 0) continue;

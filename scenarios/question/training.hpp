@@ -3,6 +3,8 @@
 // `name`, or the one in `file`) and changes some of its keys. All plans of a scenario have the same, unless an entry names its own.
 
 #include <filesystem>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,14 +42,14 @@ struct Training {
   Framework framework;
 };
 
-// batch_per_gpu or global_batch is required; the precision is natural_precision() of the cluster, the optimizer adam and the framework
-// generic unless said, for every plan alike. The GPUs of the cluster turn batch_per_gpu into a global batch; null: it has problems.
+// batch_per_gpu or global_batch is required. Unless said, for every plan alike, the optimizer is adam, the framework generic, and the
+// precision bf16 where every GPU multiplies in it more quickly than in fp32, else fp16 likewise, else fp32. The GPUs of the cluster turn
+// batch_per_gpu into a global batch; null: it has problems.
 // Problems go to `sink`.
 [[nodiscard]] Training read_training(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory,
                                      const topology::Cluster* cluster, base::Diagnostics& sink);
 
-// Returns what GPUs like these are trained in: bf16 where every one of them multiplies in it, else fp16 likewise, else fp32.
-[[nodiscard]] pcg::Precision natural_precision(const topology::Cluster& cluster);
+[[nodiscard]] std::set<std::string> device_types(std::span<const topology::Device> devices);
 
 // Changes what follows from the framework: its name, and whether gradients are kept in fp32 where the section does not say.
 void run_under(const Framework& framework, const base::Yaml& section, pcg::TrainingConfig& config);

@@ -3,20 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
-#include "pcg/graph/graph.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "profiles/profile_files.hpp"
-#include "scenarios/question/training.hpp"
 #include "topology/load.hpp"
 
 namespace scenarios {
@@ -35,25 +30,15 @@ auto collected(Diagnostics& sink, Load&& load) -> std::optional<decltype(load())
   }
 }
 
-// The place where a GPU type or its file is written, where there is one, so that a message can point at it.
-const Yaml* find_type(const Yaml& y, const std::string& type) {
-  if (y.is_map())
-    for (const Yaml::Entry& e : y.entries) {
-      if ((e.key == "type" || e.key == "file") && e.value.is_scalar() && e.value.scalar == type) return &e.value;
-      if (const Yaml* found = find_type(e.value, type)) return found;
-    }
+// The first entry anywhere in a tree that is meant, so that a message can point at its value; null: there is none.
+template <class IsMeant>
+const Yaml* find_value(const Yaml& y, const IsMeant& is_meant) {
+  for (const Yaml::Entry& e : y.entries) {
+    if (is_meant(e)) return &e.value;
+    if (const Yaml* found = find_value(e.value, is_meant)) return found;
+  }
   for (const Yaml& item : y.items)
-    if (const Yaml* found = find_type(item, type)) return found;
-  return nullptr;
-}
-
-// The first place where a power limit is written.
-const Yaml* find_limit(const Yaml& y) {
-  if (const Yaml* limit = y.is_map() ? y.find("power_limit") : nullptr) return limit;
-  for (const Yaml::Entry& e : y.entries)
-    if (const Yaml* found = find_limit(e.value)) return found;
-  for (const Yaml& item : y.items)
-    if (const Yaml* found = find_limit(item)) return found;
+    if (const Yaml* found = find_value(item, is_meant)) return found;
   return nullptr;
 }
 
@@ -93,7 +78,9 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
   }
   const Yaml& section = *document.find("cluster");
   for (const std::string& type : types) {
-    const Yaml* written = find_type(section, type);
+    const Yaml* written = find_value(section, [&](const Yaml::Entry& e) {
+      return (e.key == "type" || e.key == "file") && e.value.is_scalar() && e.value.scalar == type;
+    });
     const base::Mark mark = written != nullptr ? written->mark : section.mark;
     const auto known = profiles::device_names();
     if (!profiles::is_file(type) && std::ranges::find(known, type) == known.end()) {
@@ -107,7 +94,8 @@ void check_devices(const Yaml& document, const topology::Cluster& cluster, pcg::
     }
     for (const auto& [limited, limit] : limits)
       if (const auto why = profile && limited == type ? profiles::limit_problem(**profile, limit) : std::nullopt)
-        sink.add(find_limit(section)->mark, "cluster.node.gpus.power_limit", *why);
+        sink.add(find_value(section, [](const Yaml::Entry& e) { return e.key == "power_limit"; })->mark, "cluster.node.gpus.power_limit",
+                 *why);
   }
 }
 
@@ -141,13 +129,21 @@ std::shared_ptr<const T> kept(std::vector<std::pair<std::string, std::shared_ptr
   return value;
 }
 
+base::Yaml without_dropout(base::Yaml model) {
+  model.erase("dropout");
+  if (base::Yaml* transformer = model.find("transformer"); transformer != nullptr && transformer->is_map()) transformer->erase("dropout");
+  return model;
+}
+
+pcg::Graph graph_of(const base::Yaml& model) { return pcg::models::load_model(model, "model", {}, 1); }
+
 }  // namespace
 
-Variant under(const Variant& v, const Framework& own) {
-  Variant result = v;
-  result.framework = own;
-  run_under(own, *v.document.find("training"), result.training);
-  return result;
+Variant seen_by(const PlanEntry& entry, Variant v) {
+  if (!entry.framework) return v;
+  v.framework = *entry.framework;
+  run_under(v.framework, *v.document.find("training"), v.training);
+  return v;
 }
 
 std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
@@ -179,18 +175,6 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
                  std::move(notes)};
 }
 
-namespace {
-
-base::Yaml without_dropout(base::Yaml model) {
-  model.erase("dropout");
-  if (base::Yaml* transformer = model.find("transformer"); transformer != nullptr && transformer->is_map()) transformer->erase("dropout");
-  return model;
-}
-
-pcg::Graph graph_of(const base::Yaml& model) { return pcg::models::load_model(model, "model", {}, 1); }
-
-}  // namespace
-
 std::optional<std::string> of_another_model(const pcg::Plan& plan, const Variant& variant) {
   const base::Yaml of_plan = without_dropout(plan.model), here = without_dropout(*variant.document.find("model"));
   if (base::emit_yaml(of_plan) == base::emit_yaml(here)) return std::nullopt;
@@ -201,23 +185,13 @@ std::optional<std::string> of_another_model(const pcg::Plan& plan, const Variant
   } catch (const base::InputError&) { return std::nullopt; }
 }
 
-namespace {
-
-WhatIf nothing_changed() {
-  WhatIf w;
-  w.name = kBaseName;
-  return w;
-}
-
-}  // namespace
-
-VariantList::VariantList(Variant base) : base_(std::move(base)) { all_.push_back(nothing_changed()); }
+VariantList::VariantList(Variant base) : base_(std::move(base)) { all_.push_back({.name = std::string(kBaseName)}); }
 
 VariantList::VariantList(Patchable sections, const std::vector<WhatIf>& what_ifs, std::shared_ptr<VariantLoader> loader,
                          base::Diagnostics& sink)
     : sections_(std::make_shared<const Patchable>(std::move(sections))), loader_(std::move(loader)) {
   base_ = loader_->load(sections_->document, sink);
-  if (base_) all_.push_back(nothing_changed());
+  if (base_) all_.push_back({.name = std::string(kBaseName)});
   const bool complete = sections_->document.entries.size() == 3;
   for (std::size_t i = 0; complete && i < what_ifs.size(); ++i) {
     const std::size_t unpatched = sink.size();

@@ -11,6 +11,7 @@
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/plan/plan.hpp"
+#include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/training.hpp"
 #include "scenarios/question/what_if.hpp"
 #include "topology/cluster.hpp"
@@ -27,9 +28,9 @@ struct Variant {
   std::vector<std::string> notes;  // what was filled in
 };
 
-// Returns the variant for a plan that names its own framework. The model stays as it is: what the scenario's framework filled in was said
-// of all plans.
-[[nodiscard]] Variant under(const Variant& v, const Framework& own);
+// Returns the variant as a plan entry sees it: under its own framework where it names one. The model stays as it is: what the scenario's
+// framework filled in was said of all plans.
+[[nodiscard]] Variant seen_by(const PlanEntry& entry, Variant v);
 
 // Loads variants of one scenario. A model or a cluster whose section equals the first one's, or that of one of the last few, is not loaded
 // again: most what-ifs change one of them, or none.

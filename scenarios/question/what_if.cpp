@@ -20,6 +20,7 @@ namespace scenarios {
 namespace {
 
 using base::Diagnostics;
+using base::MapReader;
 using base::Yaml;
 
 constexpr std::array<std::string_view, 3> kSections = {"model", "cluster", "training"};
@@ -163,33 +164,6 @@ void patch(Yaml& document, const std::string& target, const Yaml& value, const s
     base::patch_yaml(document, target, with_profiles(document, target, value, directory), sink, place, when_unknown(target));
 }
 
-}  // namespace
-
-Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
-  for (const char* key : {"huggingface", "onnx", "graph"})
-    if (Yaml* file = model.find(key); file != nullptr && file->is_scalar())
-      file->scalar = std::filesystem::absolute(directory / file->scalar).lexically_normal().string();
-  return model;
-}
-
-Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
-  Yaml document = base.document;
-  std::vector<const std::pair<std::string, Yaml>*> keys;
-  for (const auto& set : what_if.set)
-    if (!set.first.starts_with(kPlansPath) && !replaced(base, document, set.first, set.second, place_of(what_if, set.first), sink))
-      keys.push_back(&set);
-  for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place_of(what_if, key->first), sink);
-  return document;
-}
-
-std::string place_of(const WhatIf& w, const std::string& target) {
-  return fmt::format("{}.{}[{}]", w.place, w.sweep.empty() ? "set" : "sweep", target);
-}
-
-namespace {
-
-using base::MapReader;
-
 // The limit of all sweeps of a scenario together: more is a slip of the pen, or a question for several scenarios.
 constexpr std::size_t kMostVariants = 100'000;
 
@@ -291,7 +265,34 @@ class EntryReader {
   std::set<std::string> names_;
 };
 
+void add_node(const std::string& path, std::vector<Parameter>& all) {
+  for (const char* key : {"compute_speed", "memory_speed", "host_speed"})
+    all.push_back({fmt::format("{}.gpus.{}", path, key), false, false});
+  all.push_back({path + ".gpus.memory", false, true});
+}
+
 }  // namespace
+
+Yaml with_absolute_files(Yaml model, const std::filesystem::path& directory) {
+  for (const char* key : {"huggingface", "onnx", "graph"})
+    if (Yaml* file = model.find(key); file != nullptr && file->is_scalar())
+      file->scalar = std::filesystem::absolute(directory / file->scalar).lexically_normal().string();
+  return model;
+}
+
+Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
+  Yaml document = base.document;
+  std::vector<const std::pair<std::string, Yaml>*> keys;
+  for (const auto& set : what_if.set)
+    if (!set.first.starts_with(kPlansPath) && !replaced(base, document, set.first, set.second, place_of(what_if, set.first), sink))
+      keys.push_back(&set);
+  for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place_of(what_if, key->first), sink);
+  return document;
+}
+
+std::string place_of(const WhatIf& w, const std::string& target) {
+  return fmt::format("{}.{}[{}]", w.place, w.sweep.empty() ? "set" : "sweep", target);
+}
 
 std::vector<WhatIf> read_what_ifs(const Yaml& list, Diagnostics& sink) {
   EntryReader reader(sink);
@@ -301,21 +302,6 @@ std::vector<WhatIf> read_what_ifs(const Yaml& list, Diagnostics& sink) {
   return std::move(reader).take();
 }
 
-namespace {
-
-void add_node(const std::string& path, std::vector<Parameter>& all) {
-  for (const char* key : {"compute_speed", "memory_speed", "host_speed"})
-    all.push_back({fmt::format("{}.gpus.{}", path, key), false, false});
-  all.push_back({path + ".gpus.memory", false, true});
-}
-
-bool is_zero(const base::Yaml& latency) {
-  const auto seconds = base::parse_seconds(latency.scalar);
-  return seconds && seconds->value() == 0;
-}
-
-}  // namespace
-
 std::vector<Parameter> parameters_of(const base::Yaml& cluster) {
   std::vector<Parameter> all;
   if (const base::Yaml* links = cluster.find("links"))
@@ -323,7 +309,7 @@ std::vector<Parameter> parameters_of(const base::Yaml& cluster) {
       const std::string path = "cluster.links." + link.key;
       all.push_back({path + ".bandwidth", false, false});
       const base::Yaml* latency = link.value.find("latency");
-      if (latency != nullptr && !is_zero(*latency)) all.push_back({path + ".latency", true, false});
+      if (latency != nullptr && base::parse_seconds(latency->scalar) != base::Seconds(0)) all.push_back({path + ".latency", true, false});
     }
   if (cluster.find("node") != nullptr) add_node("cluster.node", all);
   if (const base::Yaml* types = cluster.find("node_types"))
@@ -332,12 +318,8 @@ std::vector<Parameter> parameters_of(const base::Yaml& cluster) {
 }
 
 WhatIf changed_by(const Parameter& p, double factor) {
-  WhatIf w;
-  w.name = w.place = p.path;
   const std::string text = fmt::format("{:.12g}x", factor);
-  w.set.emplace_back(p.path, base::Yaml::make_scalar(text));
-  w.settings.emplace_back(p.path, text);
-  return w;
+  return {.name = p.path, .place = p.path, .set = {{p.path, base::Yaml::make_scalar(text)}}, .settings = {{p.path, text}}};
 }
 
 double improvement(const Parameter& p) { return p.more_is_worse ? 0.5 : 2; }

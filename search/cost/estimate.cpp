@@ -9,11 +9,7 @@
 
 namespace search {
 
-Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle)
-    : plan_(plan),
-      oracle_(oracle),
-      data_(sim::dataflow_of(plan)),
-      lowerer_(plan, data_, oracle.cluster(), oracle.framework(plan.training)) {
+Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle) : plan_(plan), oracle_(oracle) {
   oracle.spend(sim::kFollowData.of(plan));
 }
 

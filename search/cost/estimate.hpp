@@ -53,8 +53,8 @@ class Estimator {
 
   const pcg::Plan& plan_;
   const sim::Oracle& oracle_;
-  sim::Dataflow data_;
-  sim::Lowerer lowerer_;
+  sim::Dataflow data_ = sim::dataflow_of(plan_);
+  sim::Lowerer lowerer_{plan_, data_, oracle_.cluster(), oracle_.framework(plan_.training)};
   std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
   std::vector<Pipeline> pipelines_;              // per device type in use
 };

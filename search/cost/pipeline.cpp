@@ -38,11 +38,7 @@ StageBlock stage_block(const sim::Block& block, const sim::Program& program, con
 
 Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                    const pcg::Plan& plan, std::uint32_t pace)
-    : program_(program),
-      plan_(plan),
-      micro_batches_(plan.micro_batches * (sim::runs_on(plan.schedule) ? 2 : 1)),
-      costs_(program, cluster, movement_s, pace),
-      rank_map_(program, plan) {
+    : program_(program), plan_(plan), costs_(program, cluster, movement_s, pace), rank_map_(program, plan) {
   const int ranks = pcg::ranks_of(plan);
   // The order of passes is the same for all variants.
   for (int r = 0; r < ranks; ++r) slots_.push_back(sim::slots_of(sim::schedule_of(plan, micro_batches_), r));
@@ -74,8 +70,7 @@ double Pipeline::iteration_s() {
   run_passes();
   if (!sim::runs_on(plan_.schedule)) return run_update();
   // From the end of one iteration on a rank to the end of the next, and an update.
-  double computed = 0;
-  for (const Rank& r : ranks_) computed = std::max(computed, r.computed);
+  const double computed = std::ranges::max(ranks_, {}, &Rank::computed).computed;
   return ranks_.front().computed - first_iteration_s_ + run_update() - computed;
 }
 
@@ -178,9 +173,7 @@ double Pipeline::run_update() {
   for (const Rank& r : ranks_) streams.emplace_back(r.computed, r.drained, r.host);
   const auto arrival = [&](sim::EventId e) { return time_of(e, {micro_batches_ - 1, micro_batches_ - 1}); };
   replay(program_.block(program_.update), program_, costs_, rank_map_, Hosts::in_step, arrival, streams);
-  double end = 0;
-  for (const RankStreams& s : streams) end = std::max(end, s.drained());
-  return end;
+  return std::ranges::max_element(streams, {}, &RankStreams::drained)->drained();
 }
 
 }  // namespace search

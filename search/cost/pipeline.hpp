@@ -1,7 +1,6 @@
 #pragma once
-// A block of a program as one step of its pipeline rank: when its events are signalled and its streams become free, if it
-// starts at 0 and waits for nothing.
-// Private to this folder.
+// A block of a program as one step of its pipeline rank: when its events are signalled and its streams become free, if it starts at 0 and
+// waits for nothing. Private to this folder.
 
 #include <map>
 #include <optional>
@@ -32,12 +31,10 @@ struct StageBlock {
 // Cost: O(items of the block).
 [[nodiscard]] StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs);
 
-// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule. Private to this
-// folder.
-
+// The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule.
 class Pipeline {
  public:
-  // As devices of type `pace` see it (item_costs.hpp). The program is of a variant of the plan; it, the cluster, the times of movements and
+  // As devices of type `pace` see it (ItemCosts). The program is of a variant of the plan; it, the cluster, the times of movements and
   // the plan outlive the object.
   // Cost: O(devices + stages x micro-batches + members of movements).
   Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
@@ -85,7 +82,7 @@ class Pipeline {
 
   const sim::Program& program_;
   const pcg::Plan& plan_;
-  int micro_batches_;             // those of two iterations where the schedule runs on
+  int micro_batches_ = plan_.micro_batches * (sim::runs_on(plan_.schedule) ? 2 : 1);  // those of two iterations where it runs on
   double first_iteration_s_ = 0;  // then: when the first rank was through with the first one
   ItemCosts costs_;
   RankMap rank_map_;

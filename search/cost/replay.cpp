@@ -1,10 +1,8 @@
 #include "search/cost/replay.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
-
-#include "pcg/plan/plan.hpp"
+#include <set>
 
 namespace search {
 namespace {
@@ -33,15 +31,8 @@ RankStreams::Network network_of(sim::StreamKind stream) {
     case sim::StreamKind::gradients: return RankStreams::Network::gradients;
     case sim::StreamKind::replicas: return RankStreams::Network::replicas;
     case sim::StreamKind::experts: return RankStreams::Network::experts;
-    case sim::StreamKind::compute:
-    case sim::StreamKind::communication:
-    case sim::StreamKind::pipeline:
-    case sim::StreamKind::host:
-    case sim::StreamKind::to_host:
-    case sim::StreamKind::from_host:
-    case sim::StreamKind::host_update: break;
+    default: return RankStreams::Network::communication;
   }
-  return RankStreams::Network::communication;
 }
 
 class Replay {
@@ -108,17 +99,19 @@ class Replay {
 
 ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
                      std::uint32_t pace)
-    : program_(program),
-      cluster_(cluster),
-      movement_s_(movement_s),
-      pace_(pace),
-      overlap_slowdown_(profiles::device_profile(program.device_types[pace].type).overlap_slowdown) {
+    : program_(program), cluster_(cluster), movement_s_(movement_s), pace_(pace) {
   extend();
 }
 
 void ItemCosts::extend() {
   for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_of(program_.device_sets[s]));
-  for (std::size_t m = moved_.size(); m < program_.movements.size(); ++m) moved_.push_back(moved(program_.movements[m]));
+  for (std::size_t m = moved_.size(); m < program_.movements.size(); ++m) {
+    Moved& moved = moved_.emplace_back();
+    for (const sim::Round& round : program_.movements[m].rounds) {
+      moved.launch_s += program_.launch_s(round.front(), pace_);
+      moved.is_collective = moved.is_collective || round.front().kind != sim::CollectiveKind::send;
+    }
+  }
 }
 
 std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>& devices) const {
@@ -134,15 +127,6 @@ std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>
   for (std::uint32_t t = 0; t < there.size(); ++t)
     if (there[t]) types.push_back(t);
   return types;
-}
-
-ItemCosts::Moved ItemCosts::moved(const sim::Movement& movement) const {
-  Moved m;
-  for (const sim::Round& round : movement.rounds) {
-    m.launch_s += program_.launch_s(round.front(), pace_);
-    m.is_collective = m.is_collective || round.front().kind != sim::CollectiveKind::send;
-  }
-  return m;
 }
 
 double ItemCosts::seconds(const sim::Copy& copy) const {
@@ -172,15 +156,11 @@ void RankMap::extend() {
 }
 
 std::vector<std::size_t> RankMap::ranks_of(const sim::Movement& movement) const {
-  std::vector<std::size_t> ranks;
+  std::set<std::size_t> ranks;
   for (const sim::Round& round : movement.rounds)
     for (const sim::Transfer& t : round)
-      for (const base::DeviceId d : t.group) {
-        const std::size_t rank = of_device_[d.value];
-        const auto at = std::ranges::lower_bound(ranks, rank);
-        if (at == ranks.end() || *at != rank) ranks.insert(at, rank);
-      }
-  return ranks;
+      for (const base::DeviceId d : t.group) ranks.insert(of_device_[d.value]);
+  return {ranks.begin(), ranks.end()};
 }
 
 RankStreams::RankStreams(double compute, double networks, double host) : compute_(compute), host_(host) {
@@ -229,16 +209,10 @@ double RankStreams::collective(Network network, double ready, double seconds) {
   return free_[n] = start + seconds;
 }
 
-double RankStreams::blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
-
 double RankStreams::copy(Engine engine, double ready, double seconds) {
   double& copied = copied_[static_cast<std::size_t>(engine)];
   return copied = std::max(ready, copied) + seconds;
 }
-
-double RankStreams::launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
-
-double RankStreams::drained() const { return std::max({compute_, std::ranges::max(free_), std::ranges::max(copied_)}); }
 
 bool synchronises(const sim::Item& item) {
   const auto* move = std::get_if<sim::Move>(&item.work);

@@ -1,6 +1,7 @@
 #pragma once
 // Seconds of the items of a program: kernels as the program has them, movements as the oracle times them. Private to this folder.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -42,7 +43,6 @@ class ItemCosts {
     bool is_collective = false;
   };
   [[nodiscard]] std::vector<std::uint32_t> types_of(const std::vector<base::DeviceId>& devices) const;
-  [[nodiscard]] Moved moved(const sim::Movement& movement) const;
   [[nodiscard]] double at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const;
 
   const sim::Program& program_;
@@ -51,11 +51,10 @@ class ItemCosts {
   std::vector<std::vector<std::uint32_t>> types_;  // per device set: indices into Program::device_types
   std::vector<Moved> moved_;                       // per movement
   std::uint32_t pace_;
-  double overlap_slowdown_ = 1;
+  double overlap_slowdown_ = profiles::device_profile(program_.device_types[pace_].type).overlap_slowdown;
 };
 
-// The pipeline ranks that the items of a program concern. Private to this folder.
-
+// The pipeline ranks that the items of a program concern.
 class RankMap {
  public:
   // One rank, number 0, for everything.
@@ -85,8 +84,7 @@ class RankMap {
   std::vector<std::vector<std::size_t>> of_movement_;
 };
 
-// The streams of the devices of one pipeline rank, which do the same at the same time. Private to this folder.
-
+// The streams of the devices of one pipeline rank, which do the same at the same time.
 class RankStreams {
  public:
   enum class Network { communication, gradients, replicas, experts };
@@ -103,14 +101,14 @@ class RankStreams {
   double collective(Network network, double ready, double seconds);
   // A message that the compute stream waits for.
   // Returns: its end.
-  double blocking_message(double ready, double seconds);
+  double blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
   // A copy to the host or back, or the host's work on what lies there, after those of its kind.
   // Returns: its end.
   enum class Engine { to_host, from_host, host_update };
   double copy(Engine engine, double ready, double seconds);
   // The host works for `seconds` from `ready` on, after what it did before.
   // Returns: its end.
-  double launch(double ready, double seconds);
+  double launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
 
   [[nodiscard]] double computed() const { return compute_; }
   [[nodiscard]] double host() const { return host_; }
@@ -119,7 +117,7 @@ class RankStreams {
   // Seconds of them.
   [[nodiscard]] double synchronising() const { return synchronising_; }
   // The moment from which all streams of the device are free.
-  [[nodiscard]] double drained() const;
+  [[nodiscard]] double drained() const { return std::max({compute_, std::ranges::max(free_), std::ranges::max(copied_)}); }
 
  private:
   struct Interval {
@@ -136,8 +134,6 @@ class RankStreams {
   std::array<std::size_t, kNetworks> passed_{};        // per network: intervals that ended before the kernels' time
 };
 
-// Runs the items of a block once, one after another as each stream takes them, without contention for links. Private to this folder.
-
 enum class Hosts {
   ahead,   // whatever the device runs has been launched
   in_step  // the host starts the block together with the device
@@ -152,7 +148,8 @@ struct Signal {
 // The item is on the stream of gradients and weights.
 [[nodiscard]] bool synchronises(const sim::Item& item);
 
-// `arrival` gives the time of an event of another block. Changes the streams.
+// Runs the items of a block once, one after another as each stream takes them, without contention for links. `arrival` gives the time of an
+// event of another block. Changes the streams.
 // Returns: the events that the block signals.
 // Cost: O(items, their dependencies and the ranks that they concern).
 std::vector<Signal> replay(const sim::Block& block, const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts,

@@ -2,31 +2,26 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "base/yaml/parse.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "pcg/resizing/resize.hpp"
-#include "search/grid/grid.hpp"
-#include "search/grid/layout.hpp"
-#include "search/solve/operators/operator_catalog.hpp"
 #include "search/solve/operators/strategies.hpp"
 
 namespace search {
 namespace {
 
 // How data parallelism cuts each node of the graph.
-Attempt<std::vector<pcg::Sharding>> replicas_of(const pcg::Graph& micro_batch, const pcg::Plan& plan) {
-  const Attempt<Grid> grid = make_grid({}, plan.gpus, plan.training.global_batch);
-  if (!grid) return grid.refusal();
+Attempt<std::vector<Strategy>> replicas_of(const pcg::Graph& micro_batch, const pcg::Plan& plan) {
+  if (const Attempt<Grid> grid = make_grid({}, plan.gpus, plan.training.global_batch); !grid) return grid.refusal();
   try {
-    const pcg::Graph graph = pcg::with_batch(micro_batch, plan.training.global_batch);
-    const Attempt<std::vector<Layout>> found = layouts(graph, *grid, std::vector<int>(graph.blocks().size(), 0));
-    if (!found) return found.refusal();
-    return shardings(graph, *grid, *found);
+    return strategies_on_grid(pcg::with_batch(micro_batch, plan.training.global_batch), {}, plan.gpus, plan.training.global_batch);
   } catch (const pcg::ShapeError& e) { return Refusal{Constraint::batch, e.what()}; }
 }
 
@@ -55,24 +50,21 @@ std::vector<std::pair<std::string, std::size_t>> gone_from(const pcg::Graph& mod
   return {count.begin(), count.end()};
 }
 
-// Groups operators in the order of the graph.
-class Groups {
- public:
-  void add(AlikeOperators o) {
-    const auto same = std::ranges::find_if(groups_, [&](const AlikeOperators& g) {
-      return g.kind == o.kind && g.cut == o.cut && g.devices == o.devices && g.is_new == o.is_new && g.is_reordered == o.is_reordered;
-    });
-    AlikeOperators& group = same == groups_.end() ? groups_.emplace_back(std::move(o)) : *same;
-    ++group.count;
-  }
-  [[nodiscard]] std::vector<AlikeOperators> most_first() && {
-    std::ranges::stable_sort(groups_, std::greater<>(), &AlikeOperators::count);
-    return std::move(groups_);
-  }
+bool is_like(const AlikeOperators& a, const AlikeOperators& b) {
+  return std::tie(a.kind, a.cut, a.devices, a.is_new, a.is_reordered) == std::tie(b.kind, b.cut, b.devices, b.is_new, b.is_reordered);
+}
 
- private:
-  std::vector<AlikeOperators> groups_;
-};
+bool is_like(const OperatorDifference& a, const OperatorDifference& b) {
+  return std::tie(a.kind, a.first, a.second, a.is_reordered) == std::tie(b.kind, b.first, b.second, b.is_reordered);
+}
+
+// To the group of those that are like it, or to one of its own.
+template <class Group>
+void add_to(std::vector<Group>& groups, Group o) {
+  const auto same = std::ranges::find_if(groups, [&](const Group& g) { return is_like(g, o); });
+  Group& group = same == groups.end() ? groups.emplace_back(std::move(o)) : *same;
+  ++group.count;
+}
 
 // "[mlp, norm]", "{from: 50257, to: 50304}".
 std::string in_a_line(const base::Yaml& y) {
@@ -86,16 +78,11 @@ std::string in_a_line(const base::Yaml& y) {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-void add_settings(const base::Yaml& map, const std::string& before, Settings& out) {
-  for (const base::Yaml::Entry& e : map.entries) {
-    if (e.value.is_map()) add_settings(e.value, before + e.key + ".", out);
-    else out.emplace_back(before + e.key, in_a_line(e.value));
-  }
-}
-
-Settings settings_of(const pcg::Plan& plan) {
+Settings settings_of(const base::Yaml& map, const std::string& before = {}) {
   Settings out;
-  add_settings(pcg::plan_settings(plan), "", out);
+  for (const base::Yaml::Entry& e : map.entries)
+    if (e.value.is_map()) std::ranges::move(settings_of(e.value, before + e.key + "."), std::back_inserter(out));
+    else out.emplace_back(before + e.key, in_a_line(e.value));
   return out;
 }
 
@@ -105,7 +92,7 @@ std::optional<std::string> value_of(const Settings& settings, const std::string&
 }
 
 std::vector<SettingDifference> settings_differ(const pcg::Plan& first, const pcg::Plan& second) {
-  const Settings a = settings_of(first), b = settings_of(second);
+  const Settings a = settings_of(pcg::plan_settings(first)), b = settings_of(pcg::plan_settings(second));
   std::vector<SettingDifference> apart;
   for (const auto& [key, value] : a)
     if (auto other = value_of(b, key); other != value) apart.push_back({key, value, std::move(other)});
@@ -137,14 +124,6 @@ std::vector<Operator> operators_of(const pcg::Plan& plan) {
   return all;
 }
 
-void add_to(std::vector<OperatorDifference>& groups, OperatorDifference o) {
-  const auto same = std::ranges::find_if(groups, [&](const OperatorDifference& g) {
-    return g.kind == o.kind && g.first == o.first && g.second == o.second && g.is_reordered == o.is_reordered;
-  });
-  OperatorDifference& group = same == groups.end() ? groups.emplace_back(std::move(o)) : *same;
-  ++group.count;
-}
-
 }  // namespace
 
 Differences differences(const pcg::Plan& plan, const pcg::Graph* model) {
@@ -156,38 +135,33 @@ Differences differences(const pcg::Plan& plan, const pcg::Graph* model) {
     common = common_names(graph, wanted);
     d.gone = gone_from(wanted, common);
   }
-  const Attempt<std::vector<pcg::Sharding>> replicas = replicas_of(graph, plan);
+  const Attempt<std::vector<Strategy>> replicas = replicas_of(graph, plan);
   if (!replicas) d.why_no_replicas = replicas.refusal().why;
   std::map<std::string_view, const pcg::Sharding*> replica;
-  for (std::size_t n = 0; replicas && n < graph.nodes().size(); ++n) replica[graph.nodes()[n].name] = &(*replicas)[n];
+  for (std::size_t n = 0; replicas && n < graph.nodes().size(); ++n) replica[graph.nodes()[n].name] = &(*replicas)[n].sharding;
   std::vector<base::DeviceId> all;
   for (int g = 0; g < plan.gpus; ++g) all.emplace_back(static_cast<std::uint32_t>(g));
 
-  Groups others;
-  for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    const pcg::PcgNode& node = plan.pcg.nodes()[n];
-    if (!node.computes()) continue;
+  for (const Operator& o : operators_of(plan)) {
     ++d.operators;
-    std::vector<base::DeviceId> devices = pcg::devices_of(plan.mapping[n], node.sharding);
-    const auto there = replica.find(node.name);
-    const bool is_cut_alike = there != replica.end() && *there->second == node.sharding;
-    const bool is_new = model != nullptr && !common.contains(node.name), is_in_order = devices == all;
+    const std::string& name = o.node->name;
+    const auto there = replica.find(name);
+    const bool is_cut_alike = there != replica.end() && *there->second == o.node->sharding;
+    const bool is_new = model != nullptr && !common.contains(name), is_in_order = o.devices == all;
     if (is_cut_alike && is_in_order && !is_new) {
       ++d.alike;
       continue;
     }
-    std::ranges::sort(devices);
-    const auto repeated = std::ranges::unique(devices);
-    devices.erase(repeated.begin(), repeated.end());
-    const bool is_reordered = is_cut_alike && !is_in_order && devices == all;
-    others.add({.kind = std::string(pcg::kind_name(*node.operation())),
-                .cut = cut_text(*node.space, node.sharding),
-                .devices = std::move(devices),
-                .is_new = is_new,
-                .is_reordered = is_reordered,
-                .first = node.name});
+    PlacedCut placed = o.placed();
+    const bool is_reordered = is_cut_alike && !is_in_order && placed.devices == all;
+    add_to(d.others, {.kind = o.kind(),
+                      .cut = std::move(placed.cut),
+                      .devices = std::move(placed.devices),
+                      .is_new = is_new,
+                      .is_reordered = is_reordered,
+                      .first = name});
   }
-  d.others = std::move(others).most_first();
+  std::ranges::stable_sort(d.others, std::greater<>(), &AlikeOperators::count);
   return d;
 }
 

@@ -39,8 +39,6 @@ struct Differences {
 // Cost: O(operators x GPUs).
 [[nodiscard]] Differences differences(const pcg::Plan& plan, const pcg::Graph* model);
 
-// Two plans of one model against each other: what differs in their settings, and how each cuts and places the operators.
-
 // A key of a plan file outside of its graph: "memory.zero". nullopt: the file leaves it at its default.
 struct SettingDifference {
   std::string key;

@@ -69,11 +69,9 @@ Refused split_into_axes(Grid& g) {
 }
 
 Refused resolve_batches(Grid& g, const GridConfig& c, std::int64_t global_batch) {
-  if (g.directions == 2 && global_batch % g.data != 0)
-    return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas of two directions", global_batch,
-                  g.data / 2);
   if (global_batch % g.data != 0)
-    return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas", global_batch, g.data);
+    return refuse(Constraint::batch, "a global batch of {} does not divide among {} data-parallel replicas{}", global_batch,
+                  g.data / g.directions, g.directions == 2 ? " of two directions" : "");
   const std::int64_t replica = global_batch / g.data;
   // A pipeline wants many micro-batches to fill it; without one, one is best.
   g.micro_batch = c.micro_batch > 0 ? c.micro_batch : c.pipeline > 1 ? 1 : replica;
@@ -127,6 +125,34 @@ Refused check_merging(const Grid& g, const GridConfig& c) {
       g.micro_batches, g.micro_batches == 1 ? "" : "es");
 }
 
+// ", recompute norm and mlp in 4 layers of a stage"; empty: nothing is recomputed.
+std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts) {
+  if (word == pcg::Recompute::selective) return ", recompute selective";
+  std::string what = word == pcg::Recompute::full ? "full" : "";
+  for (const pcg::Module m : parts.modules) what += fmt::format("{}{}", what.empty() ? "" : " and ", pcg::name_of(m));
+  if (what.empty()) return {};
+  return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
+}
+
+// Context parallelism other than a ring: "gather", "ulysses", "ring, all-to-all 4".
+std::string exchange(const Grid& g, const GridConfig& c) {
+  if (g.context == g.context_all_to_all) return g.context > 1 ? "ulysses" : "";
+  const std::string kind = c.context_kind == ContextKind::gather ? "gather" : "ring";
+  if (g.context_all_to_all > 1) return fmt::format("{}, all-to-all {}", kind, g.context_all_to_all);
+  return kind == "ring" ? "" : kind;
+}
+
+// ", zero 3 in groups of 8, 2 blocks ahead".
+std::string sharing_text(const Grid& g, const GridConfig& c) {
+  if (c.zero == 0) return {};
+  std::string text = fmt::format(", zero {}", c.zero);
+  if (g.shard_groups > 1) text += fmt::format(" in groups of {}", c.shard);
+  if (c.memory.zero.prefetch) text += fmt::format(", gathered {} blocks ahead", *c.memory.zero.prefetch);
+  if (c.memory.zero.accumulates) text += ", gradients accumulated whole";
+  if (c.memory.zero.keeps_weights) text += ", weights kept after the forward pass";
+  return text;
+}
+
 }  // namespace
 
 int Grid::stride(MeshAxis a) const {
@@ -165,38 +191,6 @@ Attempt<Grid> make_grid(const GridConfig& c, int devices, std::int64_t global_ba
   if (auto refused = check_merging(g, c)) return *refused;
   return g;
 }
-
-namespace {
-
-// ", recompute norm and mlp in 4 layers of a stage"; empty: nothing is recomputed.
-std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts) {
-  if (word == pcg::Recompute::selective) return ", recompute selective";
-  std::string what = word == pcg::Recompute::full ? "full" : "";
-  for (const pcg::Module m : parts.modules) what += fmt::format("{}{}", what.empty() ? "" : " and ", pcg::name_of(m));
-  if (what.empty()) return {};
-  return parts.blocks == 0 ? ", recompute " + what : fmt::format(", recompute {} in {} layers of a stage", what, parts.blocks);
-}
-
-// Context parallelism other than a ring: "gather", "ulysses", "ring, all-to-all 4".
-std::string exchange(const Grid& g, const GridConfig& c) {
-  if (g.context == g.context_all_to_all) return g.context > 1 ? "ulysses" : "";
-  const std::string kind = c.context_kind == ContextKind::gather ? "gather" : "ring";
-  if (g.context_all_to_all > 1) return fmt::format("{}, all-to-all {}", kind, g.context_all_to_all);
-  return kind == "ring" ? "" : kind;
-}
-
-// ", zero 3 in groups of 8, 2 blocks ahead".
-std::string sharing_text(const Grid& g, const GridConfig& c) {
-  if (c.zero == 0) return {};
-  std::string text = fmt::format(", zero {}", c.zero);
-  if (g.shard_groups > 1) text += fmt::format(" in groups of {}", c.shard);
-  if (c.memory.zero.prefetch) text += fmt::format(", gathered {} blocks ahead", *c.memory.zero.prefetch);
-  if (c.memory.zero.accumulates) text += ", gradients accumulated whole";
-  if (c.memory.zero.keeps_weights) text += ", weights kept after the forward pass";
-  return text;
-}
-
-}  // namespace
 
 std::string summary(const Grid& g, const GridConfig& c) {
   std::string text;

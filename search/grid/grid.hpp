@@ -68,12 +68,11 @@ struct Grid {
   int shard_groups = 1;        // pcg::ZeroPolicy::groups
 
   [[nodiscard]] int size(MeshAxis a) const { return sizes[static_cast<std::size_t>(a)]; }
-  [[nodiscard]] int stride(MeshAxis a) const;                                 // in devices
-  [[nodiscard]] int mesh_devices() const { return data * context * tensor; }  // of one stage, in both directions
+  [[nodiscard]] int stride(MeshAxis a) const;  // in devices
   // Ranks that share the positions of a sequence.
   [[nodiscard]] int sequence_parts() const { return context * (sequence_parallel ? tensor : 1); }
-  [[nodiscard]] int group_devices() const { return mesh_devices() / directions; }  // of one place in the pipeline
-  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;                  // product of sizes
+  [[nodiscard]] int group_devices() const { return data * context * tensor / directions; }  // of one place in the pipeline
+  [[nodiscard]] int degree(std::span<const MeshAxis> axes) const;                           // product of sizes
 };
 
 // The grid with everything filled in.

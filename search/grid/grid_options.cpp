@@ -4,51 +4,29 @@
 
 namespace search {
 
-Option recompute_option() {
+std::vector<Option> memory_options() {
+  Flags graphed;
+  for (const auto& word : pcg::kGraphedWords) graphed.words.emplace_back(word.first);
   return {
-      "recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
-      "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of this many layers "
-      "of each virtual stage alone"};
-}
-
-Option moments_option() { return {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"}; }
-
-Option activation_inputs_option() {
-  return {"activation_inputs", Choice{.words = {"bf16", "fp8"}},
-          "what the inputs of activation functions and gated units are kept in for the backward pass", "as `precision` stores them"};
-}
-
-Option weights_option() {
-  return {"weights", Choice{.words = pcg::names<pcg::WeightStorage>()},
-          "what weights of products inside layers are kept in: bf16, or the format that `precision` multiplies",
-          "as `precision` stores them"};
-}
-
-Option cuda_graphs_option() {
-  return {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"};
-}
-
-Option graphed_option() {
-  Flags parts;
-  for (const auto& word : pcg::kGraphedWords) parts.words.emplace_back(word.first);
-  return {"graphed", std::move(parts),
-          "parts of each layer whose kernels hosts launch as graphs, which takes them no time; `router` has shared experts with it",
-          "none"};
-}
-
-Option offload_option() {
-  return {"offload", Flags{.words = {"activations", "optimizer"}},
-          "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back overlapped with the passes; "
-          "moments and "
-          "master weights, which the hosts update",
-          "neither"};
-}
-
-Option offload_blocks_option() {
-  return {"offload_blocks", WholeNumber{.least = 1, .most = kLargestDegree, .by_default = 0},
-          "number of the first layers of each virtual stage whose activations alone are offloaded; they share the passes out among their "
-          "copies",
-          "all"};
+      {"recompute", ChoiceOrParts{.words = pcg::names<pcg::Recompute>(), .modules = pcg::names<pcg::Module>()},
+       "`selective`: attention scores; `full`: every block from its inputs; `modules`: parts of each layer; `blocks`: of this many layers "
+       "of each virtual stage alone"},
+      {"moments", Choice{.words = {"fp32", "bf16"}}, "what the optimizer keeps its moments in"},
+      {"activation_inputs", Choice{.words = {"bf16", "fp8"}},
+       "what the inputs of activation functions and gated units are kept in for the backward pass", "as `precision` stores them"},
+      {"weights", Choice{.words = pcg::names<pcg::WeightStorage>()},
+       "what weights of products inside layers are kept in: bf16, or the format that `precision` multiplies", "as `precision` stores them"},
+      {"cuda_graphs", Flag{false}, "hosts launch whole graphs of kernels and collectives, which takes them no time"},
+      {"graphed", std::move(graphed),
+       "parts of each layer whose kernels hosts launch as graphs, which takes them no time; `router` has shared experts with it", "none"},
+      {"offload", Flags{.words = {"activations", "optimizer"}},
+       "what lies in the hosts' memory: what layers keep for their backward pass, copied there and back overlapped with the passes; "
+       "moments and master weights, which the hosts update",
+       "neither"},
+      {"offload_blocks", WholeNumber{.least = 1, .most = kLargestDegree, .by_default = 0},
+       "number of the first layers of each virtual stage whose activations alone are offloaded; they share the passes out among their "
+       "copies",
+       "all"}};
 }
 
 std::optional<OptionProblem> wrong_offload(const pcg::Offload& offload) {
@@ -85,12 +63,8 @@ Option shard_option() {
                        "all devices of data and context");
 }
 
-void take_shard_option(const OptionValues& options, GridConfig& config) {
-  if (options.given("shard")) config.shard = static_cast<int>(options.whole_number("shard"));
-}
-
-Option micro_batch_option(std::string help, std::string otherwise) {
-  return {"micro_batch", WholeNumber{.by_default = GridConfig{}.micro_batch}, std::move(help), std::move(otherwise)};
+Option micro_batch_option(std::string otherwise) {
+  return {"micro_batch", WholeNumber{.by_default = GridConfig{}.micro_batch}, "samples per replica and micro-batch", std::move(otherwise)};
 }
 
 Option overlap_option(std::vector<std::string> words) {

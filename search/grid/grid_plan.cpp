@@ -86,25 +86,6 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const profile
   return text;
 }
 
-}  // namespace
-
-const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples) {
-  const auto [at, is_new] = graphs_.try_emplace({padding, samples});
-  if (is_new) at->second = pcg::with_batch(padding.empty() ? problem_.model : pcg::padded(problem_.model, padding), samples);
-  return at->second;
-}
-
-const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings) {
-  // Grids that differ in chunks alone come one after another, so the one before is enough to keep.
-  if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
-    pcg::Pcg made = pcg::parallelize(graph, shardings);
-    last_ = Cut{&graph, std::move(shardings), std::move(made)};
-  }
-  return last_->pcg;
-}
-
-namespace {
-
 // Costs of each rank of the pipeline; ranks of equal devices share them.
 std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid, const std::vector<Layout>& node_layouts,
                                                 std::span<const int> layer_of_block, const sim::Oracle& oracle) {
@@ -127,36 +108,6 @@ std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid
   }
   return seconds;
 }
-
-}  // namespace
-
-// Layers are costed whole, before anything is split: all splits of a cut model share the costs.
-Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
-  const LayersCut cut{&graph,
-                      grid.tensor,
-                      grid.pipeline,
-                      grid.data,
-                      grid.context,
-                      grid.context_all_to_all,
-                      grid.expert,
-                      grid.expert_tensor,
-                      grid.sequence_parallel,
-                      plan.recompute,
-                      plan.memory.recomputed.modules,
-                      plan.micro_batches > 1};
-  auto at = layer_costs_.find(cut);
-  const int stages = plan.stages;
-  if (at == layer_costs_.end()) {
-    const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
-    if (!node_layouts) return node_layouts.refusal();
-    plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
-    at = layer_costs_.emplace(cut, costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle))
-             .first;
-  }
-  return balanced_layers(at->second, stages);
-}
-
-namespace {
 
 std::optional<Refusal> wrong_list(const std::vector<int>& listed, int stages, int layers, const pcg::Graph& graph) {
   if (listed.size() != static_cast<std::size_t>(stages))
@@ -184,7 +135,58 @@ std::optional<std::vector<int>> with_bare_ends(int layers, int stages, const pcg
   return split;
 }
 
+std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology::Cluster& cluster) {
+  if (offload == pcg::Offload{}) return std::nullopt;
+  for (std::size_t d = 0; d < cluster.devices().size(); ++d)
+    if (!cluster.host_link(base::DeviceId(d)))
+      return Refusal{Constraint::devices,
+                     fmt::format("nothing can be offloaded: GPU {} of node {} has no way to a CPU in the description of the cluster",
+                                 cluster.devices()[d].index_in_node, cluster.devices()[d].node)};
+  return std::nullopt;
+}
+
 }  // namespace
+
+const pcg::Graph& GridPlanner::graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples) {
+  const auto [at, is_new] = graphs_.try_emplace({padding, samples});
+  if (is_new) at->second = pcg::with_batch(padding.empty() ? problem_.model : pcg::padded(problem_.model, padding), samples);
+  return at->second;
+}
+
+const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings) {
+  // Grids that differ in chunks alone come one after another, so the one before is enough to keep.
+  if (!last_ || last_->graph != &graph || last_->shardings != shardings) {
+    pcg::Pcg made = pcg::parallelize(graph, shardings);
+    last_ = Cut{&graph, std::move(shardings), std::move(made)};
+  }
+  return last_->pcg;
+}
+
+// Layers are costed whole, before anything is split: all splits of a cut model share the costs.
+Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
+  const LayersCut cut{&graph,
+                      grid.tensor,
+                      grid.pipeline,
+                      grid.data,
+                      grid.context,
+                      grid.context_all_to_all,
+                      grid.expert,
+                      grid.expert_tensor,
+                      grid.sequence_parallel,
+                      plan.recompute,
+                      plan.memory.recomputed.modules,
+                      plan.micro_batches > 1};
+  auto at = layer_costs_.find(cut);
+  const int stages = plan.stages;
+  if (at == layer_costs_.end()) {
+    const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
+    if (!node_layouts) return node_layouts.refusal();
+    plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+    at = layer_costs_.emplace(cut, costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle))
+             .first;
+  }
+  return balanced_layers(at->second, stages);
+}
 
 Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph,
                                                         const pcg::Plan& plan) {
@@ -203,20 +205,6 @@ Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config
     return std::vector<int>(static_cast<std::size_t>(plan.stages), layers / plan.stages);
   return balance(grid, graph, plan);
 }
-
-namespace {
-
-std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology::Cluster& cluster) {
-  if (offload == pcg::Offload{}) return std::nullopt;
-  for (std::size_t d = 0; d < cluster.devices().size(); ++d)
-    if (!cluster.host_link(base::DeviceId(d)))
-      return Refusal{Constraint::devices,
-                     fmt::format("nothing can be offloaded: GPU {} of node {} has no way to a CPU in the description of the cluster",
-                                 cluster.devices()[d].index_in_node, cluster.devices()[d].node)};
-  return std::nullopt;
-}
-
-}  // namespace
 
 Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
   problem_.oracle.spend(sim::kBuildPlan.of(problem_.model.nodes().size(), devices_));

@@ -37,12 +37,9 @@ std::vector<MeshAxis> expert_axes(const Grid& grid) {
 // operators' loops, experts from the first product of each expert.
 class DimRoles {
  public:
-  explicit DimRoles(const Graph& graph) : graph_(graph) {
+  explicit DimRoles(const Graph& graph) : graph_(graph), samples_(graph.nodes().size(), -1), positions_(samples_), experts_(samples_) {
     const auto consumers = graph.consumers();
     for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-      samples_.push_back(-1);
-      positions_.push_back(-1);
-      experts_.push_back(-1);
       if (const auto* input = std::get_if<pcg::Input>(&graph.nodes()[n].op)) seed(GraphNodeId(n), *input, consumers[n]);
       else if (!std::holds_alternative<pcg::Weight>(graph.nodes()[n].op)) follow(GraphNodeId(n));
     }
@@ -183,15 +180,14 @@ std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) 
   return std::nullopt;
 }
 
-Refusal indivisible_heads(const std::string& name, const pcg::Attention& attention, int degree, const Grid& grid) {
-  return {Constraint::heads, fmt::format("{}: {} {} do not divide by {}, tensor {} x {} ranks of context that exchange heads", name,
+Refusal indivisible_heads(const GraphNode& node, int degree, const Grid& grid) {
+  if (const auto* scan = std::get_if<pcg::StateSpace>(&node.op))
+    return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", node.name,
+                                           scan->groups, degree, degree / grid.context, grid.context)};
+  const auto& attention = std::get<pcg::Attention>(node.op);
+  return {Constraint::heads, fmt::format("{}: {} {} do not divide by {}, tensor {} x {} ranks of context that exchange heads", node.name,
                                          attention.kv_heads, attention.kv_heads != attention.heads ? "key-value heads" : "attention heads",
                                          degree, degree / grid.context_all_to_all, grid.context_all_to_all)};
-}
-
-Refusal indivisible_groups(const std::string& name, const pcg::StateSpace& scan, int degree, const Grid& grid) {
-  return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", name,
-                                         scan.groups, degree, degree / grid.context, grid.context)};
 }
 
 }  // namespace
@@ -233,7 +229,7 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
   std::vector<Layout> result;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const GraphNode& node = graph.nodes()[n];
-    if (std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op)) {
+    if (is_source(node)) {
       result.emplace_back();
       continue;
     }
@@ -241,17 +237,12 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
     // Experts take their axes first: samples and positions of an expert's operators are cut by what is left.
     a.give(roles.experts(n), experts);
     a.give(roles.samples(n), kData);
-    if (const auto* attention = std::get_if<pcg::Attention>(&node.op); attention != nullptr && !exchanged.empty()) {
-      std::vector<MeshAxis> axes = exchanged;
-      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), kTensor.begin(), kTensor.end());
-      if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_heads(node.name, *attention, grid.degree(axes), grid);
-    }
+    std::vector<MeshAxis> heads;
+    if (std::holds_alternative<pcg::Attention>(node.op)) heads = exchanged;
     // Megatron-Core exchanges a Mamba layer's positions for heads among the ranks of context (megatron/core/ssm/mamba_context_parallel.py).
-    if (const auto* scan = std::get_if<pcg::StateSpace>(&node.op); scan != nullptr && grid.context > 1) {
-      std::vector<MeshAxis> axes = kContext;
-      if ((*tensor)[n] >= 0) axes.insert(axes.begin(), kTensor.begin(), kTensor.end());
-      if (!a.give(pcg::find_loop(*node.space, "heads"), axes)) return indivisible_groups(node.name, *scan, grid.degree(axes), grid);
-    }
+    if (std::holds_alternative<pcg::StateSpace>(node.op) && grid.context > 1) heads = kContext;
+    if (!heads.empty() && (*tensor)[n] >= 0) heads.insert(heads.begin(), kTensor.begin(), kTensor.end());
+    if (!heads.empty() && !a.give(pcg::find_loop(*node.space, "heads"), heads)) return indivisible_heads(node, grid.degree(heads), grid);
     a.give(roles.positions(n), kContext);
     // Tensor ranks that do not cut an expert have their own tokens of it.
     if (roles.experts(n) >= 0) a.give(roles.positions(n), {MeshAxis::tensor_outer});

@@ -27,6 +27,25 @@ std::vector<bool> from_sources(const pcg::Pcg& pcg) {
   return result;
 }
 
+// The stages of operators, with those of sources and of movements between operators filled in.
+std::vector<int> with_movements(const pcg::Pcg& pcg, std::vector<int> stage) {
+  const std::size_t count = pcg.nodes().size();
+  const auto consumers = pcg.consumers();
+  const std::vector<bool> sources = from_sources(pcg);
+  const auto first_reader = [&](std::size_t n) {
+    int first = std::numeric_limits<int>::max();
+    for (pcg::NodeId c : consumers[n]) first = std::min(first, stage[c.value]);
+    return consumers[n].empty() ? stage[n] : first;
+  };
+  // Backwards, readers are known: growing movements and sources go to their first reader. Forwards, the rest stays with its producer.
+  for (std::size_t n = count; n-- > 0;)
+    if (sources[n] || pcg.nodes()[n].parallel_operator() != nullptr) stage[n] = first_reader(n);
+  for (std::size_t n = 0; n < count; ++n)
+    if (const auto* m = pcg.nodes()[n].parallel_operator(); m != nullptr && !sources[n] && shrinks(*m))
+      stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
+  return stage;
+}
+
 class LayerCosts {
  public:
   LayerCosts(const pcg::Plan& plan, const sim::FlowGraph& flow, const sim::Oracle& oracle)
@@ -179,25 +198,14 @@ BareEnds may_be_bare(std::span<const pcg::Block> blocks) {
 std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages) {
   std::vector<int> stage;
   for (const pcg::PcgNode& n : pcg.nodes()) stage.push_back(block_stages[static_cast<std::size_t>(n.block)]);
-  return stages_around_operators(pcg, std::move(stage));
+  return with_movements(pcg, std::move(stage));
 }
 
-std::vector<int> stages_around_operators(const pcg::Pcg& pcg, std::vector<int> stage) {
-  const std::size_t count = pcg.nodes().size();
-  const auto consumers = pcg.consumers();
-  const std::vector<bool> sources = from_sources(pcg);
-  const auto first_reader = [&](std::size_t n) {
-    int first = std::numeric_limits<int>::max();
-    for (pcg::NodeId c : consumers[n]) first = std::min(first, stage[c.value]);
-    return consumers[n].empty() ? stage[n] : first;
-  };
-  // Backwards, readers are known: growing movements and sources go to their first reader. Forwards, the rest stays with its producer.
-  for (std::size_t n = count; n-- > 0;)
-    if (sources[n] || pcg.nodes()[n].parallel_operator() != nullptr) stage[n] = first_reader(n);
-  for (std::size_t n = 0; n < count; ++n)
-    if (const auto* m = pcg.nodes()[n].parallel_operator(); m != nullptr && !sources[n] && shrinks(*m))
-      stage[n] = stage[pcg.nodes()[n].inputs[0].node.value];
-  return stage;
+std::vector<int> stages_around_operators(const pcg::Pcg& pcg, const std::vector<int>& stage_of) {
+  std::vector<int> stage;
+  std::size_t node = 0;  // parallelize() keeps the graph's nodes in order
+  for (const pcg::PcgNode& n : pcg.nodes()) stage.push_back(n.parallel_operator() != nullptr ? 0 : stage_of[node++]);
+  return with_movements(pcg, std::move(stage));
 }
 
 std::vector<double> layer_costs(const pcg::Plan& plan, std::span<const int> layer_of_block, const sim::Oracle& oracle) {

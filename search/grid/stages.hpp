@@ -31,10 +31,8 @@ struct BareEnds {
 // The virtual stage of each node: operators run in the stage of their block; sources belong to their first reader; what makes a tensor
 // smaller happens before it is sent to the next stage, what makes it bigger after.
 [[nodiscard]] std::vector<int> stages_of_nodes(const pcg::Pcg& pcg, const std::vector<int>& block_stages);
-// The same where each operator has a stage of its own: `stage` is by node, of operators alone.
-[[nodiscard]] std::vector<int> stages_around_operators(const pcg::Pcg& pcg, std::vector<int> stage);
-
-// Costs of the layers of a plan, before it is known which stage takes which.
+// The same where each operator has a stage of its own: `stage_of` is by node of the graph that the PCG was made of.
+[[nodiscard]] std::vector<int> stages_around_operators(const pcg::Pcg& pcg, const std::vector<int>& stage_of);
 
 // `plan`: every node in one and the same stage, on the devices of one rank of the pipeline. `layer_of_block`: as layers_of_blocks() gives
 // them.
@@ -45,7 +43,6 @@ struct BareEnds {
 [[nodiscard]] std::vector<double> layer_costs(const pcg::Plan& plan, std::span<const int> layer_of_block, const sim::Oracle& oracle);
 
 // Layers shared out among the stages of a pipeline, so that the slowest stage is as quick as can be: a pipeline goes at its pace.
-
 // `seconds`: of each layer on each rank of the pipeline, [rank][layer]; virtual stage s runs on rank s modulo the number of ranks.
 // Returns: how many layers each virtual stage takes, in order, each at least one. Of all splits that are as quick the most even one (the
 // least sum of the squares of the stages' seconds), so that no stage keeps more layers in memory than it must.

@@ -16,17 +16,16 @@ using pcg::GraphNode;
 using pcg::GraphNodeId;
 using pcg::GraphTensorRef;
 
-bool is_linear(const GraphNode& n) { return std::holds_alternative<pcg::Linear>(n.op) || std::holds_alternative<pcg::ExpertLinear>(n.op); }
-bool is_weight_or_input(const GraphNode& n) {
-  return std::holds_alternative<pcg::Weight>(n.op) || std::holds_alternative<pcg::Input>(n.op);
+template <class... Operators>
+bool is_any(const GraphNode& n) {
+  return (std::holds_alternative<Operators>(n.op) || ...);
 }
+
+bool is_linear(const GraphNode& n) { return is_any<pcg::Linear, pcg::ExpertLinear>(n); }
 
 // Operators that work on their part of a cut tensor as they would on the whole.
 bool passes_through(const GraphNode& n) {
-  return std::holds_alternative<pcg::Unary>(n.op) || std::holds_alternative<pcg::Binary>(n.op) ||
-         std::holds_alternative<pcg::Dropout>(n.op) || std::holds_alternative<pcg::Attention>(n.op) ||
-         std::holds_alternative<pcg::StateSpace>(n.op) || std::holds_alternative<pcg::Reshape>(n.op) ||
-         std::holds_alternative<pcg::Transpose>(n.op);
+  return is_any<pcg::Unary, pcg::Binary, pcg::Dropout, pcg::Attention, pcg::StateSpace, pcg::Reshape, pcg::Transpose>(n);
 }
 
 // Tries to cut one linear layer by columns, and with it all that must then be cut too: what reads its result, and what else those
@@ -117,7 +116,7 @@ class Region {
   bool cut_producer(GraphTensorRef t, int dim) {
     if (const auto known = dims_.find(t); known != dims_.end()) return known->second == dim;
     const GraphNode& producer = graph_.node(t.node);
-    if (is_weight_or_input(producer)) return true;  // weights and data lie where they are read
+    if (is_source(producer)) return true;  // weights and data lie where they are read
     const pcg::IterationSpace& s = space(t.node);
     if (is_linear(producer)) return dim == static_cast<int>(s.outputs[0].size()) - 1 && cut_columns(t.node);
     const int loop = s.outputs[static_cast<std::size_t>(t.output)][static_cast<std::size_t>(dim)];
@@ -153,6 +152,8 @@ std::optional<Refusal> indivisible_heads(const Graph& graph, const std::vector<i
 }
 
 }  // namespace
+
+bool is_source(const GraphNode& node) { return is_any<pcg::Weight, pcg::Input>(node); }
 
 bool can_cut(const Graph& graph, GraphNodeId id, int loop, int degree) {
   if (loop < 0) return false;

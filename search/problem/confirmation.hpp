@@ -35,17 +35,19 @@ class Confirmation {
     pcg::Plan plan;
     sim::SimulationResult simulation;
     std::optional<base::Seconds> expected;
+    [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
+  };
+  struct TooLarge {
+    pcg::Plan plan;
+    NeedsMemory shortage;
   };
   [[nodiscard]] const Simulated* best() const;
-  [[nodiscard]] Termination termination(std::optional<Limit> ended_by) const;
 
   const Problem& problem_;
   const SearchContext& context_;
   std::string name_;
   std::vector<Simulated> simulated_;
-  std::vector<pcg::Plan> too_large_;
-  std::optional<NeedsMemory> shortage_;  // of the closest
-  std::size_t closest_ = 0;              // of too_large_
+  std::vector<TooLarge> too_large_;
   std::uint64_t candidates_ = 0;
 };
 

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <thread>
 
-#include "base/check.hpp"
 #include "base/diagnostics.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
 #include "search/rules/selection/selection.hpp"
@@ -21,11 +20,8 @@ std::string range_text(const char* kind, N least, N most, N no_end) {
   return most == no_end ? fmt::format("{} ≥ {}", kind, least) : fmt::format("{} {} to {}", kind, least, most);
 }
 
-std::string quoted_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& w : words) text += fmt::format("{}`{}`", text.empty() ? "" : " ", w);
-  return text;
-}
+// Requires: there are words.
+std::string quoted_words(const std::vector<std::string>& words) { return fmt::format("`{}`", fmt::join(words, "` `")); }
 
 // Degrees end somewhere, which no reader needs to know.
 std::string integers_text(const char* kind, std::int64_t least, std::int64_t most) {
@@ -56,10 +52,8 @@ struct DefaultText {
   std::string operator()(const Flag& f) const { return fmt::format("`{}`", f.by_default); }
   std::string operator()(const Choice& c) const { return fmt::format("`{}`", c.words.at(c.by_default)); }
   std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
-  std::string operator()(const WholeNumbers&) const { return "none"; }
-  std::string operator()(const Flags&) const { return "none"; }
-  std::string operator()(const RulesOfFile&) const { return "none"; }
   std::string operator()(const ChoiceOrParts& c) const { return fmt::format("`{}`", c.words.at(c.by_default.word)); }
+  std::string operator()(const auto&) const { return "none"; }
 };
 
 }  // namespace
@@ -86,22 +80,6 @@ std::string asked_text(const GivenRules& given) {
 std::string type_text(const Option& o) { return std::visit(TypeText{}, o.type); }
 
 std::string default_text(const Option& o) { return o.otherwise.empty() ? std::visit(DefaultText{}, o.type) : o.otherwise; }
-
-template <class T>
-const T& OptionValues::get(std::string_view key) const {
-  const auto at = values_.find(key);
-  BASE_CHECK(at != values_.end() && std::holds_alternative<T>(at->second), "no option {} of this type is described", key);
-  return std::get<T>(at->second);
-}
-template const std::int64_t& OptionValues::get(std::string_view) const;
-template const double& OptionValues::get(std::string_view) const;
-template const bool& OptionValues::get(std::string_view) const;
-template const std::size_t& OptionValues::get(std::string_view) const;
-template const base::Seconds& OptionValues::get(std::string_view) const;
-template const NumbersOrWord& OptionValues::get(std::string_view) const;
-template const NamedFlags& OptionValues::get(std::string_view) const;
-template const PartsChosen& OptionValues::get(std::string_view) const;
-template const GivenRules& OptionValues::get(std::string_view) const;
 
 void OptionValues::give(const std::string& key, Value value) {
   values_.insert_or_assign(key, std::move(value));
@@ -166,11 +144,11 @@ class OptionReader {
   void read_as(const Option& o, const ChoiceOrParts& c) {
     const base::Yaml* value = in_.optional(o.key);
     if (value == nullptr) return;
-    PartsChosen chosen;
     if (!value->is_map()) {
       if (const auto word = in_.choice(o.key, c.words)) values_.give(o.key, PartsChosen{*word, 0, {}});
       return;
     }
+    PartsChosen chosen;
     base::MapReader map(*value, in_.path_of(o.key), in_.sink());
     chosen.blocks = map.integer("blocks", 1, INT32_MAX).value_or(0);
     if (const base::Yaml* modules = map.optional("modules")) chosen.modules = read_words(*modules, map.path_of("modules"), c.modules);

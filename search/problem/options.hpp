@@ -1,11 +1,10 @@
 #pragma once
-// The rules that a search over algebra asks: those that ship with the program, or those of a file that the user names in their place.
+// The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats/plans.md show them.
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/units.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/problem/budget.hpp"
@@ -24,6 +24,7 @@ struct Selection;
 
 namespace search {
 
+// The rules that a search over algebra asks: those that ship with the program, or those of a file that the user names in their place.
 struct GivenRules {
   std::filesystem::path file;                          // empty: none was named
   std::shared_ptr<const rules::Selection> of_file;     // those that a search wants; null: none was named
@@ -41,12 +42,6 @@ struct GivenRules {
 // "12 of the 30 rules of mine.yaml are asked; left out: 18 have layout operators".
 // Requires: a file was named.
 [[nodiscard]] std::string asked_text(const GivenRules& given);
-
-}  // namespace search
-
-namespace search {
-
-// The options of a planner, described once: files are read by these descriptions, and `show planners` and docs/formats/plans.md show them.
 
 // A default outside the range means "not given"; the option's `otherwise` then says what happens.
 struct WholeNumber {
@@ -117,7 +112,6 @@ struct Option {
 [[nodiscard]] std::string default_text(const Option& o);
 
 // The values of a planner's options: what a file gives, and the defaults of the rest.
-
 class OptionValues {
  public:
   // Every option at its default.
@@ -144,7 +138,11 @@ class OptionValues {
   using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen, GivenRules>;
 
   template <class T>
-  [[nodiscard]] const T& get(std::string_view key) const;
+  [[nodiscard]] const T& get(std::string_view key) const {
+    const auto at = values_.find(key);
+    BASE_CHECK(at != values_.end() && std::holds_alternative<T>(at->second), "no option {} of this type is described", key);
+    return std::get<T>(at->second);
+  }
   void give(const std::string& key, Value value);
 
   std::map<std::string, Value, std::less<>> values_;
@@ -161,7 +159,6 @@ struct OptionProblem {
 [[nodiscard]] OptionValues read_options(base::MapReader& in, std::span<const Option> options, const std::filesystem::path& directory);
 
 // The two options that every planner that searches has: `budget` and `candidates`.
-
 // Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
 [[nodiscard]] std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own,
                                               std::string effort_of = "effort in seconds of one core, counted by steps");

@@ -7,32 +7,20 @@
 namespace search {
 namespace {
 
-struct WhyLost {
+struct Why {
   std::string operator()(const Slower& s) const { return fmt::format("{} against {}", base::to_text(s.time), base::to_text(s.best)); }
   std::string operator()(const NeedsMemory& m) const {
     return fmt::format("needs {} of {}", memory_text(m.needed), memory_text(m.available));
   }
-};
-
-struct WhyInfeasible {
   std::string operator()(const Refusal& r) const { return r.why; }
   std::string operator()(const ClosestMiss& m) const {
-    return fmt::format("nothing fits into memory: the least is {}, which {}", m.candidate, WhyLost{}(m.memory));
+    return fmt::format("nothing fits into memory: the least is {}, which {}", m.candidate, (*this)(m.memory));
   }
 };
 
 }  // namespace
 
 bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
-
-Termination Termination::optimal() { return Termination(Reason::optimal); }
-Termination Termination::feasible(Limit limit) { return {Reason::feasible, limit}; }
-Termination Termination::nothing_found(Limit limit) { return {Reason::nothing_found, limit}; }
-Termination Termination::infeasible(BindingConstraint binding) {
-  Termination t(Reason::infeasible);
-  t.binding_ = std::move(binding);
-  return t;
-}
 
 std::string_view stop_reason(const Termination& t) {
   if (t.is_infeasible()) return "infeasible";
@@ -51,11 +39,11 @@ std::string memory_text(base::Bytes b) {
   return fmt::format("{:.1f} GiB", b.value() / kGib);
 }
 
-std::string to_text(const std::variant<Slower, NeedsMemory>& why) { return std::visit(WhyLost{}, why); }
+std::string to_text(const std::variant<Slower, NeedsMemory>& why) { return std::visit(Why{}, why); }
 
 std::string to_text(const Termination& t) {
   BASE_CHECK(!t.has_plan(), "there is a plan");
-  if (const BindingConstraint* binding = t.binding()) return std::visit(WhyInfeasible{}, *binding);
+  if (const BindingConstraint* binding = t.binding()) return std::visit(Why{}, *binding);
   switch (t.limit().value_or(Limit::options)) {
     case Limit::time: return "time was up before any plan that fits was found";
     case Limit::effort: return "the budget was spent before any plan that fits was found";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,28 +38,27 @@ using BindingConstraint = std::variant<Refusal, ClosestMiss>;
 class Termination {
  public:
   // The planner knows that none of its candidates has a better objective than the plan that it gives.
-  [[nodiscard]] static Termination optimal();
+  [[nodiscard]] static Termination optimal() { return {true, {}, {}}; }
   // A plan, the best of the candidates that were evaluated before a limit ended the search.
-  [[nodiscard]] static Termination feasible(Limit limit);
+  [[nodiscard]] static Termination feasible(Limit limit) { return {true, limit, {}}; }
   // No plan: a limit ended the search before anything feasible was found. Nothing is known of the candidates that were not evaluated.
-  [[nodiscard]] static Termination nothing_found(Limit limit);
+  [[nodiscard]] static Termination nothing_found(Limit limit) { return {false, limit, {}}; }
   // No plan, and all candidates were evaluated.
-  [[nodiscard]] static Termination infeasible(BindingConstraint binding);
+  [[nodiscard]] static Termination infeasible(BindingConstraint binding) { return {false, {}, std::move(binding)}; }
 
-  [[nodiscard]] bool has_plan() const { return reason_ == Reason::optimal || reason_ == Reason::feasible; }
-  [[nodiscard]] bool is_optimal() const { return reason_ == Reason::optimal; }
-  [[nodiscard]] bool is_infeasible() const { return reason_ == Reason::infeasible; }
+  [[nodiscard]] bool has_plan() const { return has_plan_; }
+  [[nodiscard]] bool is_optimal() const { return has_plan_ && !limit_; }
+  [[nodiscard]] bool is_infeasible() const { return binding_.has_value(); }
   // The limit that ended the search, if one did.
   [[nodiscard]] std::optional<Limit> limit() const { return limit_; }
   // nullptr unless infeasible.
   [[nodiscard]] const BindingConstraint* binding() const { return binding_ ? &*binding_ : nullptr; }
 
  private:
-  enum class Reason { optimal, feasible, nothing_found, infeasible };
-  explicit Termination(Reason reason) : reason_(reason) {}
-  Termination(Reason reason, Limit limit) : reason_(reason), limit_(limit) {}
+  Termination(bool has_plan, std::optional<Limit> limit, std::optional<BindingConstraint> binding)
+      : has_plan_(has_plan), limit_(limit), binding_(std::move(binding)) {}
 
-  Reason reason_;
+  bool has_plan_;
   std::optional<Limit> limit_;                // of feasible and nothing_found
   std::optional<BindingConstraint> binding_;  // of infeasible
 };
@@ -66,11 +66,11 @@ class Termination {
 // `stop_reason` of the JSON result: time_limit and candidate_limit where that ended the search, infeasible, else complete.
 [[nodiscard]] std::string_view stop_reason(const Termination& t);
 
-// The answer of every planner.
-
 struct Slower {
   base::Seconds time, best;  // of an iteration: the candidate's and the winner's
 };
+
+inline constexpr std::size_t kMostLost = 10;  // more than a person reads
 
 // A candidate that lost, and why: for people.
 struct LostCandidate {
@@ -78,6 +78,7 @@ struct LostCandidate {
   std::variant<Slower, NeedsMemory> why;
 };
 
+// The answer of every planner.
 struct SearchResult {
   Termination termination;
   std::optional<pcg::Plan> best;                    // set if and only if termination.has_plan()
@@ -87,15 +88,13 @@ struct SearchResult {
   std::optional<base::Seconds> bound;               // proved lower bound of the objective, where there is one
   std::uint64_t candidates = 0;                     // plans that were built to be confirmed; those of a ranking do not count
   std::uint64_t counted = 0;                        // steps that the option `candidates` limits
-  std::vector<LostCandidate> lost;                  // the most telling first, at most 10
+  std::vector<LostCandidate> lost;                  // the most telling first, kMostLost at most
   std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
 };
 
 // The answer of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other
 // candidate, or why it gives none.
 [[nodiscard]] SearchResult result_of_rule(Attempt<pcg::Plan> plan);
-
-// The words of an answer: one sentence, or the part of one, without a full stop.
 
 // Memory as GPUs are sold: "15.2 GiB".
 [[nodiscard]] std::string memory_text(base::Bytes b);

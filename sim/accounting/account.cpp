@@ -1,18 +1,11 @@
 #include "sim/accounting/account.hpp"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 namespace sim {
 namespace {
-
-profiles::ByBasis<base::Seconds> compute_by_basis(const Unrolled& unrolled) {
-  profiles::ByBasis<base::Seconds> sums;
-  for (const BlockInstance& instance : unrolled.instances)
-    for (const Entry& e : unrolled.blocks[instance.block].entries)
-      if (const auto* run = std::get_if<KernelRun>(&e.work))
-        for (const profiles::Basis b : profiles::kBases) sums[b] += run->by_basis[b];
-  return sums;
-}
 
 // A name that one of them lacks has no time there.
 template <class Name>
@@ -43,8 +36,15 @@ Account each_sum(const Account& at, const Account& next, auto of) {
 
 Account account_of(const Accounts& a) {
   const Predecessors predecessors(a);
-  return {a.timeline.makespan,          break_down(a, predecessors), critical_path(a, predecessors), executions(a.unrolled, a.folded),
-          compute_by_basis(a.unrolled), a.timeline.activities};
+  std::vector<double> executed(a.folded.transfers.size(), 0);
+  profiles::ByBasis<base::Seconds> compute;
+  for_each_task(a, [&](const Entry& e, Interval, const BlockInstance&) {
+    if (const auto* moved = std::get_if<TransferRun>(&e.work)) executed[moved->transfer] += 1;
+    if (const auto* run = std::get_if<KernelRun>(&e.work))
+      for (const profiles::Basis b : profiles::kBases) compute[b] += run->by_basis[b];
+  });
+  return {a.timeline.makespan,  break_down(a, predecessors), critical_path(a, predecessors), std::move(executed), compute,
+          a.timeline.activities};
 }
 
 Account difference(const Account& at, const Account& next) {
@@ -53,14 +53,6 @@ Account difference(const Account& at, const Account& next) {
 
 Account continued(const Account& at, const Account& next, double periods) {
   return each_sum(at, next, [&](auto a, auto b) { return a + (b - a) * periods; });
-}
-
-std::vector<double> executions(const Unrolled& unrolled, const Folded& folded) {
-  std::vector<double> executed(folded.transfers.size(), 0);
-  for (const BlockInstance& instance : unrolled.instances)
-    for (const Entry& e : unrolled.blocks[instance.block].entries)
-      if (const auto* moved = std::get_if<TransferRun>(&e.work)) executed[moved->transfer] += 1;
-  return executed;
 }
 
 CommunicationBytes count_bytes(std::span<const double> executed, const Folded& folded, const Traffic& traffic,
@@ -84,22 +76,15 @@ CommunicationBytes count_bytes(std::span<const double> executed, const Folded& f
 }
 
 std::string_view narrowest_link(const Accounts& a, const TransferClass& transfer) {
-  std::vector<double> load(a.traffic.links.size(), 0);  // in bytes
+  std::vector<double> busy_s(a.traffic.links.size(), 0);  // at first in bytes
   for (const TrafficFlow& f : a.traffic.flows_of(a.traffic.transfers[transfer.representative])) {
     const double bytes = f.wire_factor * f.bytes.value();
-    for (const std::uint32_t l : a.traffic.links_of(f)) load[l] += bytes;
+    for (const std::uint32_t l : a.traffic.links_of(f)) busy_s[l] += bytes;
   }
-  const topology::Link* narrowest = nullptr;
-  double longest_s = 0;
-  for (std::size_t l = 0; l < load.size(); ++l) {
-    if (load[l] <= 0) continue;
-    const topology::Link& link = a.cluster.link(a.traffic.links[l]);
-    if (const double busy_s = load[l] / link.bandwidth.value(); busy_s > longest_s) {
-      longest_s = busy_s;
-      narrowest = &link;
-    }
-  }
-  return narrowest == nullptr ? "none" : std::string_view(narrowest->type);
+  for (std::size_t l = 0; l < busy_s.size(); ++l) busy_s[l] /= a.cluster.link(a.traffic.links[l]).bandwidth.value();
+  const auto longest = std::ranges::max_element(busy_s);
+  if (longest == busy_s.end() || *longest <= 0) return "none";
+  return a.cluster.link(a.traffic.links[static_cast<std::size_t>(longest - busy_s.begin())]).type;
 }
 
 }  // namespace sim

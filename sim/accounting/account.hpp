@@ -59,10 +59,6 @@ struct Account {
 // Cost: O(tasks log tasks).
 [[nodiscard]] Breakdown break_down(const Accounts& a, const Predecessors& predecessors);
 
-// How often each class of transfers ran.
-// Cost: O(tasks).
-[[nodiscard]] std::vector<double> executions(const Unrolled& unrolled, const Folded& folded);
-
 // Returns: bytes of all devices, those that folding left out included. `executed`: how often each class of transfers ran.
 // Cost: O(transfer classes x their flows).
 [[nodiscard]] CommunicationBytes count_bytes(std::span<const double> executed, const Folded& folded, const Traffic& traffic,

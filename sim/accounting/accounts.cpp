@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace sim {
-namespace {
-
-constexpr std::uint32_t kNoTask = 0xffffffff;
-
-}  // namespace
 
 Predecessors::Predecessors(const Accounts& a) : a_(a) {
   const TaskGraph& g = a.unrolled.graph;

@@ -53,6 +53,7 @@ class Predecessors {
   [[nodiscard]] std::optional<std::uint32_t> last_waited_for(std::uint32_t task) const;
 
  private:
+  static constexpr std::uint32_t kNoTask = 0xffffffff;
   const Accounts& a_;
   std::vector<std::uint32_t> stream_before_;  // as TaskGraph::task_streams: the task before on that stream, or kNoTask
 };

@@ -1,9 +1,7 @@
 #include "sim/accounting/account.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 
@@ -12,9 +10,10 @@
 namespace sim {
 namespace {
 
-// The device classes that an entry needs ready.
-std::span<const std::uint32_t> needed_classes(const Entry& e, const Folded& folded) {
-  if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].waits_for;
+// The device class that does the work of an entry; of a transfer those that it waits for, or delivers to.
+std::span<const std::uint32_t> concerned_classes(const Entry& e, const Folded& folded,
+                                                 std::vector<std::uint32_t> TransferClass::*of_transfer) {
+  if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].*of_transfer;
   if (const auto* run = std::get_if<KernelRun>(&e.work)) return {&run->device_class, 1};
   if (const auto* copy = std::get_if<CopyRun>(&e.work)) return {&copy->device_class, 1};
   return {&std::get<HostLaunch>(e.work).device_class, 1};
@@ -24,45 +23,39 @@ std::span<const std::uint32_t> needed_classes(const Entry& e, const Folded& fold
 class StageWaits {
  public:
   // The predecessors, and what the accounts refer to, outlive the object. Cost: O(tasks).
-  StageWaits(const Accounts& a, const Predecessors& predecessors);
+  StageWaits(const Accounts& a, const Predecessors& predecessors) : a_(a), predecessors_(predecessors), rank_(a.folded.sizes.size(), 0) {
+    // The update belongs to no stage, so the forward passes say which rank a class is of.
+    for_each_task(a, [&](const Entry& e, Interval, const BlockInstance& instance) {
+      const auto* run = std::get_if<KernelRun>(&e.work);
+      if (run != nullptr && instance.pass == Pass::forward) rank_[run->device_class] = pcg::rank_of(a.plan, instance.stage);
+    });
+  }
 
   // A task of a device class could have started at `since` and did not. Its waiting is followed backwards, each task to the one that it
   // waited for last, as long as they are of the class's own pipeline rank.
   // Returns: the moment up to which the task waited for what another rank did; `since` where it waited for none. What is left until it
   // started, its own hosts and devices needed.
   // Cost: O(log tasks) for each task on the way, and their dependencies.
-  [[nodiscard]] double until(std::uint32_t task, double since, std::uint32_t device_class) const;
+  [[nodiscard]] double until(std::uint32_t task, double since, std::uint32_t device_class) const {
+    while (a_.timeline.start[task].value() > since) {
+      const std::optional<std::uint32_t> before = predecessors_.last_waited_for(task);
+      if (!before) return since;
+      if (!is_of_rank(predecessors_.entry(*before), rank_[device_class])) return a_.timeline.start[task].value();
+      task = *before;
+    }
+    return since;
+  }
 
  private:
-  [[nodiscard]] bool is_of_rank(const Entry& e, int rank) const;
+  [[nodiscard]] bool is_of_rank(const Entry& e, int rank) const {
+    return std::ranges::all_of(concerned_classes(e, a_.folded, &TransferClass::waits_for),
+                               [&](std::uint32_t c) { return rank_[c] == rank; });
+  }
 
   const Accounts& a_;
   const Predecessors& predecessors_;
   std::vector<int> rank_;  // of the pipeline, per device class
 };
-
-StageWaits::StageWaits(const Accounts& a, const Predecessors& predecessors)
-    : a_(a), predecessors_(predecessors), rank_(a.folded.sizes.size(), 0) {
-  // The update belongs to no stage, so the forward passes say which rank a class is of.
-  for_each_task(a, [&](const Entry& e, Interval, const BlockInstance& instance) {
-    const auto* run = std::get_if<KernelRun>(&e.work);
-    if (run != nullptr && instance.pass == Pass::forward) rank_[run->device_class] = pcg::rank_of(a.plan, instance.stage);
-  });
-}
-
-bool StageWaits::is_of_rank(const Entry& e, int rank) const {
-  return std::ranges::all_of(needed_classes(e, a_.folded), [&](std::uint32_t c) { return rank_[c] == rank; });
-}
-
-double StageWaits::until(std::uint32_t task, double since, std::uint32_t device_class) const {
-  while (a_.timeline.start[task].value() > since) {
-    const std::optional<std::uint32_t> before = predecessors_.last_waited_for(task);
-    if (!before) return since;
-    if (!is_of_rank(predecessors_.entry(*before), rank_[device_class])) return a_.timeline.start[task].value();
-    task = *before;
-  }
-  return since;
-}
 
 struct Stretch {
   double begin = 0, end = 0;
@@ -83,18 +76,10 @@ struct DeviceActivity {
   std::vector<Moving> transfers;
 };
 
-// The device classes that do the work of an entry, or have its data afterwards.
-std::vector<std::uint32_t> busy_classes(const Entry& e, const Folded& folded) {
-  if (const auto* moved = std::get_if<TransferRun>(&e.work)) return folded.transfers[moved->transfer].delivers_to;
-  if (const auto* run = std::get_if<KernelRun>(&e.work)) return {run->device_class};
-  if (const auto* copy = std::get_if<CopyRun>(&e.work)) return {copy->device_class};
-  return {std::get<HostLaunch>(e.work).device_class};
-}
-
 std::uint32_t critical_class(const Accounts& a) {
   std::vector<double> last(a.folded.sizes.size(), 0);
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
-    for (std::uint32_t c : busy_classes(e, a.folded)) last[c] = std::max(last[c], when.end.value());
+    for (std::uint32_t c : concerned_classes(e, a.folded, &TransferClass::delivers_to)) last[c] = std::max(last[c], when.end.value());
   });
   std::uint32_t critical = 0;
   for (std::uint32_t c = 1; c < last.size(); ++c) {
@@ -120,8 +105,7 @@ DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
     }
     ++task;
   });
-  const auto by_begin = [](const Stretch& x, const Stretch& y) { return std::pair(x.begin, x.end) < std::pair(y.begin, y.end); };
-  std::ranges::sort(out.runs, by_begin);
+  std::ranges::sort(out.runs, {}, [](const Run& r) { return std::pair(r.begin, r.end); });
   std::ranges::sort(out.transfers, {}, [](const Moving& m) { return std::tuple(m.begin, m.end, m.transfer); });
   // Transfers overlap each other; a gap is covered by them once, by the first of those that are under way.
   std::vector<Moving> apart;

@@ -19,14 +19,12 @@ struct LinkTypes {
 };
 
 LinkTypes types_of(const Accounts& a) {
-  std::map<std::string_view, std::uint32_t> numbers;
-  for (const topology::LinkId l : a.traffic.links) numbers[a.cluster.link(l).type] = 0;
   LinkTypes types;
-  for (auto& [name, number] : numbers) {
-    number = static_cast<std::uint32_t>(types.names.size());
-    types.names.push_back(name);
-  }
-  for (const topology::LinkId l : a.traffic.links) types.of_link.push_back(numbers.at(a.cluster.link(l).type));
+  for (const topology::LinkId l : a.traffic.links) types.names.push_back(a.cluster.link(l).type);
+  make_ascending(types.names);
+  for (const topology::LinkId l : a.traffic.links)
+    types.of_link.push_back(
+        static_cast<std::uint32_t>(std::ranges::lower_bound(types.names, a.cluster.link(l).type) - types.names.begin()));
   return types;
 }
 
@@ -69,8 +67,7 @@ std::vector<PhaseLoad> loads_of(const Accounts& a, const LinkTypes& types, const
 class Carried {
  public:
   Carried(std::vector<double> moments, std::size_t types) : moments_(std::move(moments)) {
-    std::ranges::sort(moments_);
-    moments_.erase(std::unique(moments_.begin(), moments_.end()), moments_.end());
+    make_ascending(moments_);
     sums_.assign(types, std::vector<double>(moments_.size(), 0));
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "profiles/device_profile.hpp"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "base/check.hpp"
@@ -38,20 +37,18 @@ class Comparison {
   // A backward pass is whole or in two parts: neither has what the other has.
   bool agrees(const Key& one, const Key& later, std::optional<double>& shift) const {
     const auto a = at_.find(one), b = at_.find(later);
-    if (a == at_.end() || b == at_.end()) return a == at_.end() && b == at_.end();
-    return agrees(*a->second, *b->second, shift);
-  }
-  bool agrees(const BlockInstance& one, const BlockInstance& later, std::optional<double>& shift) const {
-    const std::vector<Entry>& entries = a_.unrolled.blocks[one.block].entries;
-    if (one.block != later.block) return false;
+    if (a == at_.end() || b == at_.end()) return a == b;
+    const BlockInstance &early = *a->second, &late = *b->second;
+    if (early.block != late.block) return false;
+    const std::vector<Entry>& entries = a_.unrolled.blocks[early.block].entries;
     for (std::size_t i = 0; i < entries.size(); ++i)
       for (const std::vector<base::Seconds>* times : {&a_.timeline.start, &a_.timeline.end}) {
-        const double by = ((*times)[later.first + i] - (*times)[one.first + i]).value();
+        const double by = ((*times)[late.first + i] - (*times)[early.first + i]).value();
         const bool is_launch = std::holds_alternative<HostLaunch>(entries[i].work);
         if (!shift && is_launch) continue;  // kernels and transfers come first in saying how long a period is
         if (!shift) shift = by;
-        const double late = by - *shift;
-        if (late > kPeriodRounding * *shift || (!is_launch && late < -kPeriodRounding * *shift)) return false;
+        const double off = by - *shift;
+        if (off > kPeriodRounding * *shift || (!is_launch && off < -kPeriodRounding * *shift)) return false;
       }
     return true;
   }

@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
-
-#include "profiles/device_profile.hpp"
 
 namespace sim {
 namespace {
@@ -20,20 +19,11 @@ std::string micro_batch_suffix(const Accounts& a, const BlockInstance& instance)
   return instance.pass == Pass::update || a.plan.micro_batches == 1 ? "" : fmt::format(", micro-batch {}", instance.micro_batch);
 }
 
-std::string_view stream_name(StreamKind stream) {
-  switch (stream) {
-    case StreamKind::compute: return "compute";
-    case StreamKind::communication: return "communication";
-    case StreamKind::gradients: return "gradients";
-    case StreamKind::replicas: return "replicas";
-    case StreamKind::experts: return "experts";
-    case StreamKind::pipeline: return "pipeline";
-    case StreamKind::host: return "host";
-    case StreamKind::to_host: return "to host";
-    case StreamKind::from_host: return "from host";
-    case StreamKind::host_update: return "host update";
-  }
-  return "";
+std::string stream_name(StreamKind stream) {
+  constexpr std::array kNames = {"compute",  "communication", "gradients", "replicas",  "experts",
+                                 "pipeline", "host",          "to host",   "from host", "host update"};
+  static_assert(kNames.size() == kStreamKinds);
+  return kNames[static_cast<std::size_t>(stream)];
 }
 
 // A fused run as its parts, each with its share of the time.
@@ -61,7 +51,7 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const HostLaunc
 }
 
 void add_spans(const Accounts& a, const BlockInstance& instance, const CopyRun& copy, Interval when, Spans& out) {
-  out.all.push_back({a.folded.representatives[copy.device_class].value, std::string(stream_name(copy.stream)),
+  out.all.push_back({a.folded.representatives[copy.device_class].value, stream_name(copy.stream),
                      fmt::format("{} of {}{}", copy.what, a.plan.pcg.nodes()[copy.node].name, micro_batch_suffix(a, instance)), when.begin,
                      when.end - when.begin, base::Bytes(0)});
 }
@@ -75,15 +65,14 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const TransferR
       fmt::format("{} {} of {}{}", to_text(t.kind), moved.what, a.plan.pcg.nodes()[moved.node].name, micro_batch_suffix(a, instance));
   std::vector<std::uint32_t> classes = t.delivers_to;
   if (t.kind == CollectiveKind::send) classes.insert(classes.end(), t.waits_for.begin(), t.waits_for.end());
-  std::ranges::sort(classes);
-  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  make_ascending(classes);
   const auto is_in = [](const std::vector<std::uint32_t>& some, std::uint32_t c) { return std::ranges::find(some, c) != some.end(); };
   std::uint32_t message = 0;
   if (t.kind == CollectiveKind::send && t.waits_for != t.delivers_to) message = ++out.messages;
   for (std::uint32_t c : classes) {
     const bool both = is_in(t.waits_for, c) && is_in(t.delivers_to, c);
-    out.all.push_back({a.folded.representatives[c].value, std::string(stream_name(moved.stream)), name, when.begin, when.end - when.begin,
-                       bytes, both ? 0 : message, is_in(t.delivers_to, c)});
+    out.all.push_back({a.folded.representatives[c].value, stream_name(moved.stream), name, when.begin, when.end - when.begin, bytes,
+                       both ? 0 : message, is_in(t.delivers_to, c)});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "sim/channels/path_search.hpp"
@@ -56,9 +57,7 @@ std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& clust
 }
 
 double total_rate(const std::vector<NodeOrder>& cycles) {
-  double total = 0;
-  for (const NodeOrder& o : cycles) total += o.rate;
-  return total;
+  return std::accumulate(cycles.begin(), cycles.end(), 0.0, [](double sum, const NodeOrder& o) { return sum + o.rate; });
 }
 
 // A NIC that some members of a node own. Members by number.

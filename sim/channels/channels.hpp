@@ -18,6 +18,9 @@ namespace sim {
 // by_gpus: NetworkProfile::relays.
 enum class Relays { none, by_gpus };
 
+// Returns: the route over one and then over the other.
+[[nodiscard]] topology::Route through(topology::Route first, const topology::Route& second);
+
 // Returns: Cluster::route; with relays by GPUs, where nothing nearer than a CPU joins the two, the route through the GPU of the node that
 // the fabric joins to both, the widest of several (NCCL's NVB paths: in a cube mesh most pairs have no wire of their own, and the route
 // through the host is slow).

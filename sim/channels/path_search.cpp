@@ -12,28 +12,25 @@ constexpr int kMostSteps = 100000;
 
 class Search {
  public:
-  Search(const NodeWires& wires, const std::vector<double>& free, std::vector<int> crossings, double cap)
-      : wires_(wires), free_(free), crossings_(std::move(crossings)), cap_(cap) {}
-
-  NodeOrder cycle() {
-    target_ = 0;
-    return run(0);
-  }
-  NodeOrder path(int from, int to) {
-    used_to_ = true;
-    target_ = to;
-    return run(from);
-  }
-
- private:
-  NodeOrder run(int from) {
-    visited_.assign(static_cast<std::size_t>(wires_.size()), false);
-    order_ = {from};
+  // A cycle ends at `target`, where it starts; a path keeps it for its end.
+  Search(const NodeWires& wires, const std::vector<double>& free, std::vector<int> crossings, double cap, OrderKind kind, int from,
+         int target)
+      : wires_(wires),
+        free_(free),
+        crossings_(std::move(crossings)),
+        cap_(cap),
+        kind_(kind),
+        target_(target),
+        visited_(static_cast<std::size_t>(wires.size()), false),
+        order_{from} {
     visited_[static_cast<std::size_t>(from)] = true;
+  }
+  NodeOrder run() && {
     extend(cap_);
     return std::move(best_);
   }
 
+ private:
   // The rate if the order also crosses from -> to, and notes the crossing.
   double cross(int from, int to, double rate) {
     for (const int l : wires_.links(from, to)) {
@@ -45,15 +42,16 @@ class Search {
   void uncross(int from, int to) {
     for (const int l : wires_.links(from, to)) --crossings_[static_cast<std::size_t>(l)];
   }
+  [[nodiscard]] bool is_path() const { return kind_ == OrderKind::path; }
   [[nodiscard]] bool is_done() const { return best_.rate >= cap_ || steps_ > kMostSteps; }
 
   void extend(double rate) {
     ++steps_;
     const int last = order_.back();
     const std::size_t left = static_cast<std::size_t>(wires_.size()) - order_.size();
-    if (left == (used_to_ ? 1U : 0U) || wires_.size() == 1) return close(last, rate);
+    if (left == (is_path() ? 1U : 0U) || wires_.size() == 1) return close(last, rate);
     for (const int next : wires_.candidates(last)) {
-      if (visited_[static_cast<std::size_t>(next)] || (used_to_ && next == target_)) continue;
+      if (visited_[static_cast<std::size_t>(next)] || (is_path() && next == target_)) continue;
       const double with = cross(last, next, rate);
       // An order gets no quicker by going on: what is no better than the best already is left here.
       if (with > best_.rate) {
@@ -74,16 +72,16 @@ class Search {
       uncross(last, target_);
     }
     if (rate <= best_.rate) return;
-    best_ = {used_to_ ? OrderKind::path : OrderKind::cycle, order_, rate};
-    if (used_to_ && last != target_) best_.members.push_back(target_);
+    best_ = {kind_, order_, rate};
+    if (is_path() && last != target_) best_.members.push_back(target_);
   }
 
   const NodeWires& wires_;
   const std::vector<double>& free_;
   std::vector<int> crossings_;  // per link
   double cap_;
-  bool used_to_ = false;  // a path: the target is kept for the end
-  int target_ = 0;
+  OrderKind kind_;
+  int target_;
   int steps_ = 0;
   std::vector<bool> visited_;
   std::vector<int> order_;
@@ -144,12 +142,12 @@ int NodeWires::local(topology::LinkId link) const {
 }
 
 NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free) {
-  return Search(wires, free, std::vector<int>(free.size()), most_of_a_cycle(wires, free)).cycle();
+  return Search(wires, free, std::vector<int>(free.size()), most_of_a_cycle(wires, free), OrderKind::cycle, 0, 0).run();
 }
 
 NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to,
                     double cap) {
-  return Search(wires, free, crossings, cap).path(from, to);
+  return Search(wires, free, crossings, cap, OrderKind::path, from, to).run();
 }
 
 void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order) {

@@ -10,14 +10,6 @@ using topology::DeviceId;
 using topology::Route;
 using topology::RouteKind;
 
-Route through(Route first, const Route& second) {
-  first.links.insert(first.links.end(), second.links.begin(), second.links.end());
-  first.bandwidth = std::min(first.bandwidth, second.bandwidth);
-  first.latency += second.latency;
-  first.kind = std::max(first.kind, second.kind);
-  return first;
-}
-
 bool owns(DeviceId d, int nic, const Cluster& cluster) {
   const std::span<const int> own = cluster.nics_of(d);
   return std::ranges::find(own, nic) != own.end();
@@ -35,6 +27,14 @@ Route route_on_rail(DeviceId from, DeviceId to, int nic_to, std::size_t nth, std
 }
 
 }  // namespace
+
+Route through(Route first, const Route& second) {
+  first.links.insert(first.links.end(), second.links.begin(), second.links.end());
+  first.bandwidth = std::min(first.bandwidth, second.bandwidth);
+  first.latency += second.latency;
+  first.kind = std::max(first.kind, second.kind);
+  return first;
+}
 
 Route route_between(DeviceId from, DeviceId to, const Cluster& cluster, Relays relays) {
   Route best = cluster.route(from, to);

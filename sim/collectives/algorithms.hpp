@@ -20,8 +20,7 @@ struct CollectiveRequest {
   std::span<const topology::DeviceId> group;  // two devices at least
   const std::vector<NodeMembers>& nodes;      // by_node(group)
   const topology::Cluster& cluster;
-  bool step_by_step = false;  // CollectiveConfig
-  bool profiled = false;      // by a network profile: trees only between nodes
+  bool profiled = false;  // by a network profile: trees only between nodes
   Relays relays = Relays::none;
   RouteClasses& route_classes;
   mutable std::map<int, std::vector<Channel>> known_channels;  // by the most that was asked for; found once for all algorithms
@@ -48,23 +47,21 @@ struct CollectiveRequest {
 // All-to-all whose members pass on what comes to their domain. `a`: forwarded or bulk_forwarded, which are the same but for their costs.
 [[nodiscard]] std::optional<Collective> plan_forwarded(Algorithm a, const CollectiveRequest& r);
 
-// The slowest of some hops, for the longest chain of a phase. Private to this folder.
-class SlowestHop {
+// Messages of a phase that run at the same time. The one over the slowest route counts in the phase's longest chain.
+class Messages {
  public:
-  explicit SlowestHop(const RouteClasses& classes) : classes_(&classes) {}
-  void see(RouteClassId c) {
-    if (!any_ || (*classes_)[c].latency > (*classes_)[slowest_].latency) slowest_ = c;
-    any_ = true;
-  }
-  // Adds `count` messages over it; none where none was seen.
+  explicit Messages(const CollectiveRequest& r) : r_(r) {}
+  void send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase);
+  // By message_routes(), an equal part over each. `from` is one of the node's members.
+  void send(const NodeMembers& node, topology::DeviceId from, topology::DeviceId to, base::Bytes bytes, CollectivePhase& phase);
+  // Adds `count` messages over the slowest route; none where none was sent.
   void add_to(std::vector<Hops>& chain, double count) const {
-    if (any_ && count > 0) chain.push_back({slowest_, count});
+    if (slowest_ && count > 0) chain.push_back({*slowest_, count});
   }
 
  private:
-  const RouteClasses* classes_;
-  RouteClassId slowest_{0};
-  bool any_ = false;
+  const CollectiveRequest& r_;
+  std::optional<RouteClassId> slowest_;
 };
 
 // Double binary trees: two trees over the same ranks in which no rank but a root has children in both, so that all ranks send equally

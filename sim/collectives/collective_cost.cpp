@@ -124,7 +124,7 @@ std::vector<CollectiveShape> collective_shapes(CollectiveKind kind, std::span<co
                                                const topology::Cluster& cluster, Relays relays) {
   const std::vector<NodeMembers> nodes = by_node(group, cluster);
   RouteClasses route_classes(cluster);
-  const CollectiveRequest request{kind, base::Bytes(1), {}, group, nodes, cluster, false, true, relays, route_classes, {}};
+  const CollectiveRequest request{kind, base::Bytes(1), {}, group, nodes, cluster, true, relays, route_classes, {}};
   ShapeFinder finder(cluster);
   std::vector<CollectiveShape> shapes;
   for (const Algorithm a : kAlgorithms)

@@ -1,47 +1,37 @@
 #include <algorithm>
 
-#include "sim/channels/channels.hpp"
 #include "sim/collectives/algorithms.hpp"
 
 namespace sim {
 namespace {
 
-using topology::DeviceId;
-
 // A ring all-gather or reduce-scatter in every node at once.
 CollectivePhase inside_nodes(const CollectiveRequest& r, int channels, int& rings) {
   CollectivePhase phase;
-  SlowestHop slowest(r.route_classes);
+  Messages messages(r);
   const double members = static_cast<double>(r.nodes.front().members.size());
   for (const NodeMembers& node : r.nodes) {
     const std::vector<Channel> found = find_channels(std::span(&node, 1), r.cluster, channels, r.relays);
     rings = static_cast<int>(found.size());
-    for (const Hop& h : ring_hops(found)) {
-      topology::Route route = route_of(h, r.cluster);
-      const RouteClassId route_class = r.route_classes.of(route);
-      slowest.see(route_class);
-      phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * (h.share * (members - 1) / members), route_class});
-    }
+    for (const Hop& h : ring_hops(found))
+      messages.send(h.from, h.to, route_of(h, r.cluster), r.bytes * (h.share * (members - 1) / members), phase);
   }
-  slowest.add_to(phase.chain, members - 1);
+  messages.add_to(phase.chain, members - 1);
   return phase;
 }
 
 // A ring over the nodes for each local rank, all at once, each over its 1/members of the buffer.
 CollectivePhase across_nodes(const CollectiveRequest& r) {
   CollectivePhase phase;
-  SlowestHop slowest(r.route_classes);
+  Messages messages(r);
   const std::size_t nodes = r.nodes.size(), members = r.nodes.front().members.size();
   const double steps = static_cast<double>(nodes - 1) * (r.kind == CollectiveKind::all_reduce ? 2 : 1);
   for (std::size_t rank = 0; rank < members; ++rank)
     for (std::size_t i = 0; i < nodes; ++i) {
-      const DeviceId from = r.nodes[i].members[rank], to = r.nodes[(i + 1) % nodes].members[rank];
-      topology::Route route = r.cluster.route(from, to);
-      const RouteClassId route_class = r.route_classes.of(route);
-      slowest.see(route_class);
-      phase.flows.push_back({from, to, std::move(route.links), r.bytes * (steps / static_cast<double>(nodes * members)), route_class});
+      const topology::DeviceId from = r.nodes[i].members[rank], to = r.nodes[(i + 1) % nodes].members[rank];
+      messages.send(from, to, r.cluster.route(from, to), r.bytes * (steps / static_cast<double>(nodes * members)), phase);
     }
-  slowest.add_to(phase.chain, steps);
+  messages.add_to(phase.chain, steps);
   return phase;
 }
 

@@ -13,12 +13,9 @@ void add_trees_across(const CollectiveRequest& r, CollectivePhase& phase) {
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
   const std::size_t members = r.nodes.front().members.size(), heads = std::min(members, kMostHeads);
   const double part = 0.5 / static_cast<double>(heads);
-  SlowestHop between(r.route_classes);
+  Messages between(r);
   const auto send = [&](topology::DeviceId from, topology::DeviceId to) {
-    topology::Route route = r.cluster.route(from, to);
-    const RouteClassId route_class = r.route_classes.of(route);
-    between.see(route_class);
-    phase.flows.push_back({from, to, std::move(route.links), r.bytes * part, route_class});
+    between.send(from, to, r.cluster.route(from, to), r.bytes * part, phase);
   };
   for (const std::vector<int>* parent : {&trees.first, &trees.second})
     for (std::size_t node = 0; node < parent->size(); ++node) {
@@ -46,7 +43,7 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
   if (r.nodes.size() > 1 && n < 2) return std::nullopt;
   if (!std::ranges::all_of(r.nodes, [&](const NodeMembers& node) { return node.members.size() == n; })) return std::nullopt;
   CollectivePhase phase;
-  SlowestHop inside(r.route_classes);
+  Messages inside(r);
   for (const NodeMembers& node : r.nodes) {
     std::vector<topology::Cluster::SwitchPaths> paths;
     for (const topology::DeviceId d : node.members) {
@@ -54,17 +51,9 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
       if (!p) return std::nullopt;
       paths.push_back(std::move(*p));
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      topology::Route through = paths[i].up;
-      const topology::Route& down = paths[(i + 1) % n].down;
-      through.links.insert(through.links.end(), down.links.begin(), down.links.end());
-      through.latency += down.latency;
-      through.bandwidth = std::min(through.bandwidth, down.bandwidth);
-      const RouteClassId route_class = r.route_classes.of(through);
-      inside.see(route_class);
-      phase.flows.push_back({node.members[i], node.members[(i + 1) % n], std::move(through.links),
-                             r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n)), route_class});
-    }
+    for (std::size_t i = 0; i < n; ++i)
+      inside.send(node.members[i], node.members[(i + 1) % n], through(paths[i].up, paths[(i + 1) % n].down),
+                  r.bytes * (static_cast<double>(n + 1) / static_cast<double>(n)), phase);
   }
   inside.add_to(phase.chain, 2);
   if (r.nodes.size() > 1) add_trees_across(r, phase);

@@ -6,7 +6,6 @@
 
 #include "base/check.hpp"
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/collective_cost.hpp"
 
 namespace sim {
 namespace {
@@ -14,16 +13,19 @@ namespace {
 using profiles::NetworkProfile;
 using profiles::Protocol;
 
-// A plan by one algorithm, without costs, and its shape.
+// A plan by one algorithm, without costs, and its shape; what it costs with each protocol, and by the wires alone, once somebody asked.
+// nullopt inside: the library does not use the algorithm with this protocol here.
 struct Candidate {
   Collective plan;
   CollectiveShape shape;
+  std::map<Protocol, std::optional<CollectiveCost>> by_protocol = {};
+  std::optional<CollectiveCost> by_wires = {};
 };
 
 // The candidate that is the quickest of some, and with which protocol.
 struct Pick {
   Candidate* candidate = nullptr;
-  CollectiveCost cost;
+  const CollectiveCost* cost = nullptr;
   std::optional<Protocol> protocol;
 };
 
@@ -31,7 +33,7 @@ struct Pick {
 class GroupPlans {
  public:
   GroupPlans(CollectiveKind kind, base::Bytes bytes, const Forwarding& forwarding, std::span<const topology::DeviceId> group,
-             const topology::Cluster& cluster, const CollectiveConfig& config, const NetworkProfile* profile, ShapeFinder& finder)
+             const topology::Cluster& cluster, const NetworkProfile* profile, ShapeFinder& finder)
       : profile_(profile),
         finder_(finder),
         nodes_(by_node(group, cluster)),
@@ -42,7 +44,6 @@ class GroupPlans {
                  .group = group,
                  .nodes = nodes_,
                  .cluster = cluster,
-                 .step_by_step = config.step_by_step,
                  .profiled = profile != nullptr,
                  .relays = profile != nullptr && profile->relays ? Relays::by_gpus : Relays::none,
                  .route_classes = route_classes_,
@@ -73,8 +74,8 @@ class GroupPlans {
     Pick best;
     for (const Algorithm a : algorithms)
       for (Candidate& c : candidates(a)) {
-        Pick pick = costed(c, request_, profile, protocol);
-        if (pick.candidate != nullptr && (best.candidate == nullptr || pick.cost.total() < best.cost.total())) best = std::move(pick);
+        const Pick pick = costed(c, profile, protocol);
+        if (pick.candidate != nullptr && (best.candidate == nullptr || pick.cost->total() < best.cost->total())) best = pick;
       }
     return best;
   }
@@ -89,23 +90,32 @@ class GroupPlans {
       if (!c) break;
       const bool single = c->rings == 1 || nodes_.size() == 1 || a == Algorithm::hierarchical;
       CollectiveShape shape = finder_.find(request_.kind, static_cast<int>(request_.group.size()), *c, route_classes_.all());
-      at->second.push_back({std::move(*c), std::move(shape)});
+      at->second.push_back({.plan = std::move(*c), .shape = std::move(shape)});
       if (single) break;
     }
     return at->second;
   }
 
+  const std::optional<CollectiveCost>& cost(Candidate& c, const NetworkProfile& profile, Protocol p) const {
+    const auto [at, is_new] = c.by_protocol.try_emplace(p);
+    if (!is_new) return at->second;
+    at->second = cost_of(c.shape, profile, p);
+    if (at->second) wait_for_rows(*at->second, c.shape, profile, p, request_.forwarding, request_.bytes);
+    return at->second;
+  }
+
   // By the quickest protocol, or the one asked for; by the wires alone without a profile.
-  static Pick costed(Candidate& c, const CollectiveRequest& request, const NetworkProfile* profile, std::optional<Protocol> protocol) {
-    if (profile == nullptr) return {&c, cost_of_wires(c.shape), std::nullopt};
+  Pick costed(Candidate& c, const NetworkProfile* profile, std::optional<Protocol> protocol) const {
+    if (profile == nullptr) {
+      if (!c.by_wires) c.by_wires = cost_of_wires(c.shape);
+      return {&c, &*c.by_wires, std::nullopt};
+    }
     Pick least;
     for (const Protocol p : profiles::kProtocols) {
       if (protocol && *protocol != p) continue;
-      std::optional<CollectiveCost> cost = cost_of(c.shape, *profile, p);
-      if (cost) wait_for_rows(*cost, c.shape, *profile, p, request.forwarding, request.bytes);
-      if (!cost || (least.candidate != nullptr && cost->total() >= least.cost.total())) continue;
-      const bool known = cost->basis != profiles::Basis::defaults;
-      least = {&c, std::move(*cost), known ? std::optional(p) : std::nullopt};
+      const std::optional<CollectiveCost>& with = cost(c, *profile, p);
+      if (!with || (least.candidate != nullptr && with->total() >= least.cost->total())) continue;
+      least = {&c, &*with, with->basis != profiles::Basis::defaults ? std::optional(p) : std::nullopt};
     }
     return least;
   }
@@ -119,14 +129,13 @@ class GroupPlans {
 };
 
 // The plan with the costs that were found for it.
-Collective with_costs(Collective plan, const Pick& pick, base::Seconds base_latency) {
+Collective with_costs(Collective plan, const Pick& pick) {
   for (std::size_t i = 0; i < plan.phases.size(); ++i) {
-    plan.phases[i].latency = pick.cost.latency[i];
-    for (CollectiveFlow& f : plan.phases[i].flows) f.wire_factor = pick.cost.wire_factor[f.route_class.value];
+    plan.phases[i].latency = pick.cost->latency[i];
+    for (CollectiveFlow& f : plan.phases[i].flows) f.wire_factor = pick.cost->wire_factor[f.route_class.value];
   }
-  plan.phases.front().latency += base_latency;
-  plan.estimate = pick.cost.total() + base_latency;
-  plan.basis = pick.cost.basis;
+  plan.estimate = pick.cost->total();
+  plan.basis = pick.cost->basis;
   plan.protocol = pick.protocol;
   return plan;
 }
@@ -141,6 +150,17 @@ void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::Dev
 }
 
 }  // namespace
+
+void Messages::send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase) {
+  const RouteClassId c = r_.route_classes.of(route);
+  if (!slowest_ || r_.route_classes[c].latency > r_.route_classes[*slowest_].latency) slowest_ = c;
+  phase.flows.push_back({from, to, std::move(route.links), bytes, c});
+}
+
+void Messages::send(const NodeMembers& node, topology::DeviceId from, topology::DeviceId to, base::Bytes bytes, CollectivePhase& phase) {
+  std::vector<topology::Route> routes = message_routes(from, to, node.members, r_.cluster, r_.relays);
+  for (topology::Route& route : routes) send(from, to, std::move(route), bytes / static_cast<double>(routes.size()), phase);
+}
 
 const std::vector<Channel>& CollectiveRequest::channels(int most) const {
   // Several algorithms ask for the same channels, and finding them is most of what planning a collective costs.
@@ -176,9 +196,9 @@ Collective CollectivePlanner::plan(CollectiveKind kind, base::Bytes bytes, std::
                                    const Forwarding& forwarding) {
   check(kind, bytes, group);
   if (group.size() == 1) return {};
-  GroupPlans plans(kind, bytes, forwarding, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, forwarding, group, cluster_, profile_, finder_);
   const Pick pick = plans.pick({config_.algorithm, config_.protocol});
-  return with_costs(std::move(pick.candidate->plan), pick, config_.base_latency);
+  return with_costs(std::move(pick.candidate->plan), pick);
 }
 
 // An algorithm that the config asks for may fall back.
@@ -194,11 +214,10 @@ std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKi
   check(kind, bytes, group);
   if (group.size() == 1) return std::vector(choices.size(), std::optional(Collective{}));
   std::vector<std::optional<Collective>> result(choices.size());
-  GroupPlans plans(kind, bytes, forwarding, group, cluster_, config_, profile_, finder_);
+  GroupPlans plans(kind, bytes, forwarding, group, cluster_, profile_, finder_);
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const Pick pick = plans.pick(choices[c]);
-    if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol}))
-      result[c] = with_costs(pick.candidate->plan, pick, config_.base_latency);
+    if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol})) result[c] = with_costs(pick.candidate->plan, pick);
   }
   return result;
 }

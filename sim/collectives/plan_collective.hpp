@@ -17,10 +17,7 @@
 namespace sim {
 
 struct CollectiveConfig {
-  Algorithm algorithm = Algorithm::automatic;  // one that does not apply (in_switch without such a switch) falls back to automatic
-  // One phase per step of the algorithm instead of one per stage of it: slow; a test holds the fused form against it.
-  bool step_by_step = false;
-  base::Seconds base_latency;                         // per call, on top of what the network profile has
+  Algorithm algorithm = Algorithm::automatic;         // one that does not apply (in_switch without such a switch) falls back to automatic
   const profiles::NetworkProfile* network = nullptr;  // nullptr: the one that the cluster names (none: pure alpha-beta)
   std::optional<profiles::Protocol> protocol;         // nullopt: the quickest; without a profile there are none
 };

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/channels/channels.hpp"
 #include "sim/collectives/algorithms.hpp"
 
 namespace sim {
@@ -29,7 +28,6 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
   const bool broadcast = r.kind == CollectiveKind::broadcast;
   // A broadcast goes round from its root, all of the buffer over every edge but the one that would bring it back.
   const double step_bytes = broadcast ? r.bytes.value() : r.bytes.value() / n;
-  const bool in_steps = r.step_by_step && !broadcast;
 
   CollectivePhase phase;
   std::vector<double> hops;  // by route class: how much of one turn of the ring
@@ -39,14 +37,10 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
     hops.resize(std::max<std::size_t>(hops.size(), route_class.value + 1), 0);
     hops[route_class.value] += h.share;
     if (broadcast && h.to == r.group.front()) continue;
-    phase.flows.push_back(
-        {h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast || in_steps ? 1 : steps)), route_class});
+    phase.flows.push_back({h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast ? 1 : steps)), route_class});
   }
-  phase.chain = chain_of(hops, in_steps ? 1 : steps);
-  Collective c{Algorithm::ring, static_cast<int>(found.size()), {}, {}};
-  if (in_steps) c.phases.assign(static_cast<std::size_t>(steps), phase);
-  else c.phases.push_back(std::move(phase));
-  return c;
+  phase.chain = chain_of(hops, steps);
+  return Collective{Algorithm::ring, static_cast<int>(found.size()), {std::move(phase)}, {}};
 }
 
 }  // namespace sim

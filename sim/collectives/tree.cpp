@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/channels/channels.hpp"
-
 namespace sim {
 namespace {
 
@@ -76,13 +74,10 @@ std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
     add_tree(hops, c, trees.second);
   }
   CollectivePhase phase;
-  SlowestHop inside(r.route_classes), between(r.route_classes);
+  Messages inside(r), between(r);
   for (const Hop& h : hops) {
-    topology::Route route = route_of(h, r.cluster);
-    const RouteClassId route_class = r.route_classes.of(route);
     const bool same_node = r.cluster.device(h.from).domain == r.cluster.device(h.to).domain;
-    (same_node ? inside : between).see(route_class);
-    phase.flows.push_back({h.from, h.to, std::move(route.links), r.bytes * h.share, route_class});
+    (same_node ? inside : between).send(h.from, h.to, route_of(h, r.cluster), r.bytes * h.share, phase);
   }
   std::size_t longest = 0;
   for (const NodeMembers& n : r.nodes) longest = std::max(longest, n.members.size() - 1);

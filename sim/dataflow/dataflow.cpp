@@ -78,8 +78,7 @@ std::vector<WeightRead> weight_reads(const pcg::Plan& plan, const FlowGraph& flo
 std::map<WeightKind, const SyncPattern*> dominant_patterns(const FlowGraph& flow, const std::vector<WeightRead>& held) {
   const auto by_value = [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); };
   std::map<std::pair<WeightKind, const SyncPattern*>, double, decltype(by_value)> elements;
-  for (const WeightRead& h : held)
-    elements[{h.kind, h.pattern}] += static_cast<double>(flow.layouts[h.node].input_gradients[h.input].shape.shard().elements());
+  for (const WeightRead& h : held) elements[{h.kind, h.pattern}] += flow.layouts[h.node].input_gradients[h.input].shard_elements();
   std::map<WeightKind, const SyncPattern*> dominant;
   std::map<WeightKind, double> most;
   for (const auto& [key, count] : elements) {

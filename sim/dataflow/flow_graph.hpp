@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "sim/dataflow/layout.hpp"
@@ -27,6 +29,25 @@ struct FlowGraph {
 };
 
 [[nodiscard]] FlowGraph flow_graph(const pcg::Plan& plan);
+
+// Returns the operator of a node where it is of this kind; nullptr: it is another, or a parallel operator.
+template <class Operator>
+[[nodiscard]] const Operator* operation_of(const pcg::Plan& plan, std::uint32_t node) {
+  const pcg::Operator* op = plan.pcg.nodes()[node].operation();
+  return op == nullptr ? nullptr : std::get_if<Operator>(op);
+}
+
+// Calls visit(node, input, weight) for each weight that some nodes read, once: where it is read first.
+template <class Visit>
+void each_weight(const pcg::Plan& plan, const FlowGraph& flow, std::span<const std::uint32_t> nodes, Visit visit) {
+  std::set<pcg::TensorRef> seen;
+  for (const std::uint32_t n : nodes)
+    for (std::uint32_t i = 0; i < flow.origins[n].size(); ++i) {
+      const pcg::TensorRef from = flow.origins[n][i];
+      const pcg::PcgNode& weight = plan.pcg.node(from.node);
+      if (weight.is_weight() && seen.insert(from).second) visit(n, i, weight);
+    }
+}
 
 // The node is an activation function that needs what it read for its backward pass, or the product of a gated unit with one.
 [[nodiscard]] bool saves_activation_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);

@@ -54,11 +54,6 @@ Box box_of(const pcg::ParallelShape& shape, const pcg::ShardIndex& shard) {
   return b;
 }
 
-void make_ascending(std::vector<base::DeviceId>& devices) {
-  std::ranges::sort(devices);
-  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-}
-
 Holders::Holders(const Layout& l) : Holders(blocks_of(l)) {}
 
 Holders::Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks) {
@@ -66,16 +61,12 @@ Holders::Holders(const std::map<Box, std::vector<base::DeviceId>>& blocks) {
     all_.push_back({box, devices});
     make_ascending(all_.back().devices);
   }
-  if (!all_.empty()) index();
-}
-
-void Holders::index() {
+  if (all_.empty()) return;
   cuts_.resize(all_.front().box.dims.size());
   std::size_t cells = 1;
   for (std::size_t d = 0; d < cuts_.size(); ++d) {
     for (const Held& h : all_) cuts_[d].push_back(h.box.dims[d].begin);
-    std::ranges::sort(cuts_[d]);
-    cuts_[d].erase(std::unique(cuts_[d].begin(), cuts_[d].end()), cuts_[d].end());
+    make_ascending(cuts_[d]);
     cells *= cuts_[d].size();
   }
   in_cell_.resize(cells);
@@ -101,8 +92,7 @@ std::vector<std::uint32_t> Holders::touching(const Box& box) const {
   std::vector<std::uint32_t> found;
   if (all_.empty()) return found;
   for (const std::size_t cell : cells_of(box)) found.insert(found.end(), in_cell_[cell].begin(), in_cell_[cell].end());
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  make_ascending(found);
   return found;
 }
 

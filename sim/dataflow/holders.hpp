@@ -12,7 +12,7 @@
 
 namespace sim {
 
-// A block of a tensor: an interval of each dim. Internal to sim/dataflow.
+// A block of a tensor: an interval of each dim.
 struct Extent {
   std::int64_t begin = 0, end = 0;
   auto operator<=>(const Extent&) const = default;
@@ -56,7 +56,6 @@ class Holders {
   }
 
  private:
-  void index();
   // Blocks in the cells that a box touches, ascending.
   [[nodiscard]] std::vector<std::uint32_t> touching(const Box& box) const;
   // The numbers of those cells.
@@ -66,8 +65,5 @@ class Holders {
   std::vector<std::vector<std::int64_t>> cuts_;      // per dim: where blocks begin, ascending
   std::vector<std::vector<std::uint32_t>> in_cell_;  // per cell, the last dim innermost
 };
-
-// Leaves one of each.
-void make_ascending(std::vector<base::DeviceId>& devices);
 
 }  // namespace sim

@@ -1,6 +1,7 @@
 #pragma once
 // Where the shards of a tensor lie: a parallel shape and one device per shard. The two ends of every movement.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,6 +13,7 @@ namespace sim {
 struct Layout {
   pcg::ParallelShape shape;
   std::vector<base::DeviceId> devices;  // one per shard, by shard number
+  [[nodiscard]] double shard_elements() const { return static_cast<double>(shape.shard().elements()); }
   bool operator==(const Layout&) const = default;
 };
 
@@ -39,6 +41,13 @@ class PlanLayouts {
   std::vector<std::uint32_t> number_;  // per node
   std::vector<NodeLayouts> distinct_;  // in the order of the first node of each; the first is empty
 };
+
+// Sorts a list and leaves one of each.
+template <class T>
+void make_ascending(std::vector<T>& list) {
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
 
 // The tensor at the start of a chain of parallel operators: the output of a computing node or source.
 [[nodiscard]] pcg::TensorRef origin(const pcg::Pcg& pcg, pcg::TensorRef t);

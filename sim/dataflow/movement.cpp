@@ -31,18 +31,16 @@ struct SumGroup {
 };
 
 std::vector<SumGroup> groups_of_sums(const Layout& from) {
-  std::map<int, std::map<Box, std::vector<DeviceId>>> groups;  // by copy: each block's devices by sum index
+  std::map<std::pair<int, Box>, std::vector<DeviceId>> groups;  // by copy and block: the devices by sum index
   for (int p = 0; p < from.shape.shards(); ++p) {
     const pcg::ShardIndex i = pcg::shard_index(from.shape, p);
-    const Box block = box_of(from.shape, i);
-    groups[i.copy][block].push_back(from.devices[static_cast<std::size_t>(p)]);
+    groups[{i.copy, box_of(from.shape, i)}].push_back(from.devices[static_cast<std::size_t>(p)]);
   }
   std::vector<SumGroup> out;
-  for (auto& [copy, blocks] : groups)
-    for (auto& [block, members] : blocks) {
-      make_ascending(members);
-      out.push_back({block, std::move(members)});
-    }
+  for (auto& [key, members] : groups) {
+    make_ascending(members);
+    out.push_back({key.second, std::move(members)});
+  }
   return out;
 }
 
@@ -124,30 +122,6 @@ class SharesForOthers {
   std::map<DeviceId, std::vector<std::size_t>> places_;  // among the members of its groups
 };
 
-// Adds up the partial sums of one tensor.
-class Sums {
- public:
-  // Its arguments outlive the object.
-  Sums(const Layout& from, const Wanted& wanted, const Holders& targets)
-      : groups_(groups_of_sums(from)), wanted_(wanted), targets_(targets) {}
-
-  [[nodiscard]] const std::vector<SumGroup>& groups() const { return groups_; }
-  // Nothing where all want all of it, or parts that are not even.
-  [[nodiscard]] Shares shares_of(const SumGroup& group) {
-    if (group.devices.size() < 2) return {};
-    Shares own = own_shares(group, wanted_);
-    if (own.empty() || volume_of(own) == group.block.volume()) return own;
-    if (!for_others_) for_others_.emplace(groups_, wanted_, targets_);
-    return for_others_->of(group);
-  }
-
- private:
-  std::vector<SumGroup> groups_;
-  const Wanted& wanted_;
-  const Holders& targets_;
-  std::optional<SharesForOthers> for_others_;
-};
-
 struct AddedSums {
   Round round;    // empty: nothing to add
   Holders after;  // who holds what then
@@ -155,11 +129,20 @@ struct AddedSums {
 
 // Adds up partial sums, by a reduce-scatter where all want equal shares, else by an all-reduce. Cost: O(n log n), n shards of both layouts.
 AddedSums add_sums(const Layout& from, const Wanted& wanted, const Holders& targets, base::Bytes element) {
-  Sums sums(from, wanted, targets);
+  const std::vector<SumGroup> groups = groups_of_sums(from);
+  std::optional<SharesForOthers> for_others;
+  // Nothing where all want all of it, or parts that are not even.
+  const auto shares_of = [&](const SumGroup& group) -> Shares {
+    if (group.devices.size() < 2) return {};
+    Shares own = own_shares(group, wanted);
+    if (own.empty() || volume_of(own) == group.block.volume()) return own;
+    if (!for_others) for_others.emplace(groups, wanted, targets);
+    return for_others->of(group);
+  };
   Round round;
   std::map<Box, std::vector<DeviceId>> after;
-  for (const SumGroup& group : sums.groups()) {
-    const Shares shares = sums.shares_of(group);
+  for (const SumGroup& group : groups) {
+    const Shares shares = shares_of(group);
     if (group.devices.size() > 1) {
       const CollectiveKind kind = shares.empty() ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
       round.push_back({kind, element * group.block.volume(), group.devices});
@@ -254,37 +237,26 @@ void add_collective_rounds(std::vector<Need>& needs, const Holders& sources, bas
   needs = std::move(rest);
 }
 
-// Equal copies wanted in one domain: each takes a share of the block from outside, and they gather it among themselves.
-struct CopySet {
-  Box box;
-  std::vector<DeviceId> devices;
-};
-
-std::vector<CopySet> copy_sets(const std::vector<Need>& needs, const topology::Cluster& cluster) {
-  std::map<std::pair<Box, int>, std::vector<DeviceId>> sets;
-  for (const Need& n : needs) sets[{n.box, cluster.device(n.device).domain}].push_back(n.device);
-  std::vector<CopySet> out;
-  for (auto& [key, devices] : sets) out.push_back({key.first, devices});
-  return out;
-}
-
 // `gathers_copies`: copies are shared out where no holder is in their domain.
 void point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
                     bool gathers_copies, Movement& out) {
   std::map<std::pair<DeviceId, DeviceId>, double> messages;
   Round gathers;
-  for (const CopySet& set : copy_sets(needs, cluster)) {
-    const auto n = static_cast<double>(set.devices.size());
-    bool share = gathers_copies && set.devices.size() > 1;
-    sources.each_in(set.box, [&](const Holders::Held& held, double) {
-      share = share && in_domain(held.devices, cluster.device(set.devices.front()).domain, cluster).empty();
-    });
-    for (const DeviceId d : set.devices)
-      sources.each_in(set.box, [&](const Holders::Held& held, double v) {
+  // Equal copies wanted in one domain: each takes a share of the block from outside, and they gather it among themselves.
+  std::map<std::pair<Box, int>, std::vector<DeviceId>> copies;
+  for (const Need& n : needs) copies[{n.box, cluster.device(n.device).domain}].push_back(n.device);
+  for (const auto& [wanted, devices] : copies) {
+    const auto& [box, domain] = wanted;
+    const auto n = static_cast<double>(devices.size());
+    bool share = gathers_copies && devices.size() > 1;
+    sources.each_in(box,
+                    [&, in = domain](const Holders::Held& held, double) { share = share && in_domain(held.devices, in, cluster).empty(); });
+    for (const DeviceId d : devices)
+      sources.each_in(box, [&](const Holders::Held& held, double v) {
         const DeviceId h = pick(held.devices, d, cluster);
         if (h != d) messages[{h, d}] += share ? v / n : v;
       });
-    if (share) gathers.push_back({CollectiveKind::all_gather, element * set.box.volume(), set.devices});
+    if (share) gathers.push_back({CollectiveKind::all_gather, element * box.volume(), devices});
   }
   Round sends;
   for (const auto& [ends, volume] : messages) sends.push_back({CollectiveKind::send, element * volume, {ends.first, ends.second}});
@@ -302,8 +274,7 @@ Movement whole_messages(const Layout& from, const Layout& to, base::Bytes elemen
     Round sends;
     for (std::size_t p = 0; p < std::min(from.devices.size(), to.devices.size()); ++p) {
       if (from.devices[p] != to.devices[p]) {
-        sends.push_back(
-            {CollectiveKind::send, element * static_cast<double>(to.shape.shard().elements()), {from.devices[p], to.devices[p]}});
+        sends.push_back({CollectiveKind::send, element * to.shard_elements(), {from.devices[p], to.devices[p]}});
       }
     }
     if (!sends.empty()) out.rounds.push_back(std::move(sends));
@@ -347,8 +318,7 @@ std::vector<std::vector<DeviceId>> sum_groups(const Layout& l) {
     make_ascending(devices);
     if (devices.size() > 1) out.push_back(std::move(devices));
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  make_ascending(out);
   return out;
 }
 

@@ -9,12 +9,6 @@
 namespace sim {
 namespace {
 
-template <class Operator>
-const Operator* operation_of(const pcg::Plan& plan, std::uint32_t node) {
-  const pcg::Operator* op = plan.pcg.nodes()[node].operation();
-  return op == nullptr ? nullptr : std::get_if<Operator>(op);
-}
-
 // C(n, k): as a floating-point number, as only quotients are wanted.
 double choose(std::int64_t n, std::int64_t k) {
   if (k < 0 || k > n) return 0;

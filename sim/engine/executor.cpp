@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "base/check.hpp"
 
 namespace sim {
 namespace {
-
-// From counts per bucket in begin[1..] to where each bucket starts.
-void counts_to_begins(std::vector<std::uint32_t>& begin) { std::partial_sum(begin.begin(), begin.end(), begin.begin()); }
 
 void check_links(const TaskGraph& g) {
   for (const std::vector<WeightedLink>& route : g.routes)
@@ -90,7 +88,7 @@ void Executor::build_streams() {
   // Queues and successors lie end to end in one array each: counted first, filled second, so that a graph takes few allocations.
   for (std::uint32_t t = 0; t < graph_.tasks.size(); ++t)
     for (const std::uint32_t s : streams_of(t)) ++queue_begin_[s + 1];
-  counts_to_begins(queue_begin_);
+  std::partial_sum(queue_begin_.begin(), queue_begin_.end(), queue_begin_.begin());
   queue_.resize(queue_begin_.back());
   queue_head_.assign(queue_begin_.begin(), queue_begin_.end() - 1);
   for (std::uint32_t n = 0; n < graph_.tasks.size(); ++n) {
@@ -113,7 +111,7 @@ void Executor::build_successors() {
         visit(graph_.task_dependencies[i], t);
   };
   each_edge([this](std::uint32_t from, std::uint32_t) { ++successors_begin_[from + 1]; });
-  counts_to_begins(successors_begin_);
+  std::partial_sum(successors_begin_.begin(), successors_begin_.end(), successors_begin_.begin());
   successors_.resize(successors_begin_.back());
   std::vector<std::uint32_t> next(successors_begin_.begin(), successors_begin_.end() - 1);
   each_edge([&](std::uint32_t from, std::uint32_t to) {
@@ -185,27 +183,24 @@ const PhaseAlone& Executor::alone(std::uint32_t task, std::size_t phase) {
 void Executor::begin_flows(std::uint32_t task, std::size_t phase) {
   const PhaseAlone& a = alone(task, phase);
   if (a.links.empty()) return;  // nothing moves, or it does not leave its device
-  for (const Flow& f : step_of(task).phases[phase].flows) timeline_.activities += moves(graph_, f) ? 1 : 0;
+  const std::vector<Flow>& flows = step_of(task).phases[phase].flows;
+  const auto is_moving = [this](const Flow& f) { return moves(graph_, f); };
+  timeline_.activities += static_cast<std::uint64_t>(std::ranges::count_if(flows, is_moving));
   bool is_alone = !a.flow_s.empty();
   for (const std::uint32_t l : a.links) {
     is_alone = is_alone && users_[l] == 0;
     if (alone_on_[l] != kNone) continue_in_simgrid(alone_on_[l]);
   }
   for (const std::uint32_t l : a.links) ++users_[l];
-  if (!is_alone) return begin_in_network(task, phase);
-  for (const std::uint32_t l : a.links) alone_on_[l] = task;
   Progress& p = progress_[task];
+  if (!is_alone) {
+    for (const Flow& f : flows | std::views::filter(is_moving)) ++p.flows, network_.start(f.route, f.bytes.value(), task);
+    return;
+  }
+  for (const std::uint32_t l : a.links) alone_on_[l] = task;
   p.is_alone = true;
   p.since_s = now_s_;
   wakes_.push({now_s_ + a.seconds, task, p.version});
-}
-
-void Executor::begin_in_network(std::uint32_t task, std::size_t phase) {
-  for (const Flow& f : step_of(task).phases[phase].flows) {
-    if (!moves(graph_, f)) continue;
-    ++progress_[task].flows;
-    network_.start(f.route, f.bytes.value(), task);
-  }
 }
 
 void Executor::continue_in_simgrid(std::uint32_t task) {

@@ -62,7 +62,6 @@ class Executor {
   void run_ready();
   void begin_delay(std::uint32_t task, double delay_s);
   void begin_flows(std::uint32_t task, std::size_t phase);
-  void begin_in_network(std::uint32_t task, std::size_t phase);
   // The network goes on with flows that are no longer alone.
   void continue_in_simgrid(std::uint32_t task);
   void free_links(std::uint32_t task);

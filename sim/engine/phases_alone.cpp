@@ -1,8 +1,8 @@
 #include "sim/engine/phases_alone.hpp"
 
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <map>
-#include <numeric>
 
 namespace sim {
 namespace {
@@ -16,20 +16,6 @@ struct LinkLoad {
   std::size_t any = 0;    // one of the flows
 };
 
-// Flows that share links, by the number of one of them.
-class Together {
- public:
-  explicit Together(std::size_t flows) : of_(flows) { std::iota(of_.begin(), of_.end(), std::size_t{0}); }
-  std::size_t of(std::size_t flow) {
-    while (of_[flow] != flow) flow = of_[flow] = of_[of_[flow]];
-    return flow;
-  }
-  void join(std::size_t a, std::size_t b) { of_[of(a)] = of(b); }
-
- private:
-  std::vector<std::size_t> of_;
-};
-
 }  // namespace
 
 bool moves(const TaskGraph& graph, const Flow& flow) { return flow.bytes.value() > 0 && !graph.routes[flow.route].empty(); }
@@ -37,13 +23,13 @@ bool moves(const TaskGraph& graph, const Flow& flow) { return flow.bytes.value()
 PhaseAlone phase_alone(const TaskGraph& graph, const Phase& phase) {
   PhaseAlone out;
   std::map<std::uint32_t, LinkLoad> loads;
-  Together together(phase.flows.size());
+  boost::disjoint_sets_with_storage<> together(phase.flows.size());  // flows that share links
   for (std::size_t f = 0; f < phase.flows.size(); ++f) {
     if (!moves(graph, phase.flows[f])) continue;
     const double bytes = phase.flows[f].bytes.value();
     for (const WeightedLink& l : graph.routes[phase.flows[f].route]) {
       const auto [at, is_new] = loads.try_emplace(l.link, LinkLoad{0, 0, f});
-      if (!is_new) together.join(f, at->second.any);
+      if (!is_new) together.union_set(f, at->second.any);
       at->second.seconds += bytes * l.weight / graph.links[l.link].value();
       at->second.most_bytes = std::max(at->second.most_bytes, bytes);
     }
@@ -51,7 +37,7 @@ PhaseAlone phase_alone(const TaskGraph& graph, const Phase& phase) {
   std::vector<double> longest(phase.flows.size(), 0);  // by the number of flows together
   for (const auto& [link, load] : loads) {
     out.links.push_back(link);
-    double& seconds = longest[together.of(load.any)];
+    double& seconds = longest[together.find_set(load.any)];
     seconds = std::max(seconds, load.seconds);
   }
   for (std::size_t f = 0; f < phase.flows.size(); ++f) {
@@ -60,7 +46,7 @@ PhaseAlone phase_alone(const TaskGraph& graph, const Phase& phase) {
       out.flow_s.push_back(0);
       continue;
     }
-    const double seconds = longest[together.of(f)];
+    const double seconds = longest[together.find_set(f)];
     const auto holds_back = [&](const WeightedLink& l) {
       const LinkLoad& load = loads.at(l.link);
       return load.seconds >= seconds * (1 - kRounding) && flow.bytes.value() >= load.most_bytes * (1 - kRounding);

@@ -40,11 +40,6 @@ constexpr double kMostShares = 1 << 16;
 // after it. A step to at most twice the clock is exact, so a timer ends each step at the next power of two.
 double next_exact_date(double clock_s) { return std::exp2(std::max(12, std::ilogb(clock_s) + 1)); }
 
-void reset_clock() {
-  BASE_CHECK(versions::set_clock(-1) && versions::set_clock(0),
-             "SimGrid's clock is not where this version of SimGrid is expected to keep it");
-}
-
 // An Engine takes over signals, and prints each setting; we want neither.
 std::unique_ptr<s4u::Engine> make_engine() {
   constexpr std::array kSignals = {SIGINT, SIGSEGV, SIGBUS};
@@ -295,7 +290,8 @@ class SimGridNetwork final : public FlowNetwork {
 
 Timeline simulate(const TaskGraph& graph) {
   BASE_CHECK(!engine_is_lost, "SimGrid's engine of this process has failed before");
-  reset_clock();
+  BASE_CHECK(versions::set_clock(-1) && versions::set_clock(0),
+             "SimGrid's clock is not where this version of SimGrid is expected to keep it");
   SimGridNetwork network(graph);
   Executor executor(graph, network);
   network.run(executor);

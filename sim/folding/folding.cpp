@@ -1,6 +1,5 @@
 #include "sim/folding/folding.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -53,11 +52,83 @@ class Folder {
   }
 
  private:
-  void fold_devices();
-  void fold_links();
-  void fold_transfers();
-  TransferClass make_class(std::uint32_t transfer);
-  std::uint32_t route_of(std::uint32_t strand);
+  void fold_devices() {
+    out_.class_of = colours_.device;
+    for (std::size_t d = 0; d < colours_.device.size(); ++d) {
+      const std::uint32_t c = colours_.device[d];
+      if (c == Folded::kUnused) continue;
+      if (c >= out_.sizes.size()) {
+        out_.sizes.resize(c + 1, 0);
+        out_.representatives.resize(c + 1);
+      }
+      if (out_.sizes[c]++ == 0) out_.representatives[c] = base::DeviceId(d);
+    }
+  }
+
+  void fold_links() {
+    std::vector<std::uint32_t> representative;
+    constexpr std::uint32_t kNone = 0xffffffff;
+    for (std::size_t l = 0; l < traffic_.links.size(); ++l) {
+      const std::uint32_t c = colours_.link[l];
+      if (c >= representative.size()) representative.resize(c + 1, kNone);
+      if (representative[c] == kNone) representative[c] = static_cast<std::uint32_t>(l);
+    }
+    // All links of a class carry the same: one of them stands for the class.
+    for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
+    for (std::size_t s = 0; s < traffic_.strands.size(); ++s)
+      for (const StrandLink& l : traffic_.links_of(traffic_.strands[s]))
+        if (representative[colours_.link[l.link]] == l.link) crossings_[crossing_key(colours_.strand[s], colours_.link[l.link])] += l.flows;
+  }
+
+  void fold_transfers() {
+    out_.of_movement.resize(traffic_.of_movement.size());
+    for (std::size_t m = 0; m < traffic_.of_movement.size(); ++m) {
+      for (const auto& round : traffic_.of_movement[m]) {
+        auto& classes = out_.of_movement[m].emplace_back();
+        std::map<std::uint32_t, std::uint32_t> index;  // colour -> transfer class
+        for (std::uint32_t t : round) {
+          const auto [it, fresh] = index.try_emplace(colours_.transfer[t], static_cast<std::uint32_t>(out_.transfers.size()));
+          if (fresh) {
+            classes.push_back(it->second);
+            out_.transfers.push_back(make_class(t));
+          } else {
+            ++out_.transfers[it->second].count;
+          }
+        }
+      }
+    }
+  }
+
+  TransferClass make_class(std::uint32_t transfer) {
+    const TrafficTransfer& t = traffic_.transfers[transfer];
+    TransferClass c;
+    c.representative = transfer;
+    c.kind = t.kind;
+    const auto all = classes_of(t.members, colours_);
+    // A message waits for its sender and concerns its receiver; a collective waits for all and concerns all.
+    c.waits_for = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).first(1), colours_) : all;
+    c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
+    for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
+      const Strand& strand = traffic_.strands[n];
+      // The strands of one colour become one, whose weights on links say how many flows there were.
+      if (seen.insert(colours_.strand[n]).second) c.phases[strand.phase].flows.push_back({route_of(n), strand.bytes * strand.wire_factor});
+    }
+    return c;
+  }
+
+  std::uint32_t route_of(std::uint32_t strand) {
+    // The strands of a colour cross a link of a class as often as all of them cross the representative together.
+    const std::uint32_t colour = colours_.strand[strand];
+    std::set<std::uint32_t> classes;
+    for (const StrandLink& l : traffic_.links_of(traffic_.strands[strand])) classes.insert(colours_.link[l.link]);
+    std::vector<WeightedLink> route;
+    for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
+    const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
+    if (fresh) out_.routes.push_back(it->first);
+    return it->second;
+  }
 
   const Traffic& traffic_;
   const topology::Cluster& cluster_;
@@ -67,85 +138,6 @@ class Folder {
   std::unordered_map<std::uint64_t, std::uint32_t> crossings_;
   std::map<std::vector<WeightedLink>, std::uint32_t> routes_;
 };
-
-void Folder::fold_devices() {
-  out_.class_of = colours_.device;
-  for (std::size_t d = 0; d < colours_.device.size(); ++d) {
-    const std::uint32_t c = colours_.device[d];
-    if (c == Folded::kUnused) continue;
-    if (c >= out_.sizes.size()) {
-      out_.sizes.resize(c + 1, 0);
-      out_.representatives.resize(c + 1);
-    }
-    if (out_.sizes[c]++ == 0) out_.representatives[c] = base::DeviceId(d);
-  }
-}
-
-void Folder::fold_links() {
-  std::vector<std::uint32_t> representative;
-  constexpr std::uint32_t kNone = 0xffffffff;
-  for (std::size_t l = 0; l < traffic_.links.size(); ++l) {
-    const std::uint32_t c = colours_.link[l];
-    if (c >= representative.size()) representative.resize(c + 1, kNone);
-    if (representative[c] == kNone) representative[c] = static_cast<std::uint32_t>(l);
-  }
-  out_.link_representatives = representative;
-  // All links of a class carry the same: one of them stands for the class.
-  for (std::uint32_t l : representative) out_.links.push_back(cluster_.link(traffic_.links[l]).bandwidth);
-  for (std::size_t s = 0; s < traffic_.strands.size(); ++s)
-    for (const StrandLink& l : traffic_.links_of(traffic_.strands[s]))
-      if (representative[colours_.link[l.link]] == l.link) crossings_[crossing_key(colours_.strand[s], colours_.link[l.link])] += l.flows;
-}
-
-std::uint32_t Folder::route_of(std::uint32_t strand) {
-  // The strands of a colour cross a link of a class as often as all of them cross the representative together.
-  const std::uint32_t colour = colours_.strand[strand];
-  std::set<std::uint32_t> classes;
-  for (const StrandLink& l : traffic_.links_of(traffic_.strands[strand])) classes.insert(colours_.link[l.link]);
-  std::vector<WeightedLink> route;
-  for (const std::uint32_t c : classes) route.push_back({c, static_cast<double>(crossings_.at(crossing_key(colour, c)))});
-  const auto [it, fresh] = routes_.try_emplace(std::move(route), static_cast<std::uint32_t>(out_.routes.size()));
-  if (fresh) out_.routes.push_back(it->first);
-  return it->second;
-}
-
-TransferClass Folder::make_class(std::uint32_t transfer) {
-  const TrafficTransfer& t = traffic_.transfers[transfer];
-  TransferClass c;
-  c.representative = transfer;
-  c.kind = t.kind;
-  const auto all = classes_of(t.members, colours_);
-  // A message waits for its sender and concerns its receiver; a collective waits for all and concerns all.
-  c.waits_for = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).first(1), colours_) : all;
-  c.delivers_to = t.kind == CollectiveKind::send ? classes_of(std::span(t.members).last(1), colours_) : all;
-  for (base::Seconds d : t.delays) c.phases.push_back({d, {}});
-  std::set<std::uint32_t> seen;
-  for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
-    const Strand& strand = traffic_.strands[n];
-    // The strands of one colour become one, whose weights on links say how many flows there were.
-    if (seen.insert(colours_.strand[n]).second) c.phases[strand.phase].flows.push_back({route_of(n), strand.bytes * strand.wire_factor});
-  }
-  return c;
-}
-
-void Folder::fold_transfers() {
-  out_.of_movement.resize(traffic_.of_movement.size());
-  for (std::size_t m = 0; m < traffic_.of_movement.size(); ++m) {
-    for (const auto& round : traffic_.of_movement[m]) {
-      auto& classes = out_.of_movement[m].emplace_back();
-      std::map<std::uint32_t, std::uint32_t> index;  // colour -> transfer class
-      for (std::uint32_t t : round) {
-        const auto [it, fresh] = index.try_emplace(colours_.transfer[t], static_cast<std::uint32_t>(out_.transfers.size()));
-        if (fresh) {
-          classes.push_back(it->second);
-          out_.transfers.push_back(make_class(t));
-        } else {
-          ++out_.transfers[it->second].count;
-        }
-      }
-    }
-  }
-}
 
 }  // namespace
 

@@ -40,7 +40,6 @@ struct Folded {
   std::vector<TransferClass> transfers;
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
   std::vector<base::BytesPerSecond> links;                           // per class of links
-  std::vector<std::uint32_t> link_representatives;                   // per class: index into Traffic::links
   std::vector<std::vector<WeightedLink>> routes;
   static constexpr std::uint32_t kUnused = 0xffffffff;
 };

@@ -1,6 +1,5 @@
 #include "sim/folding/refinement.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <string_view>
@@ -69,28 +68,6 @@ std::uint64_t role_of(const TrafficTransfer& t, std::size_t member) {
   return distinct && member == 0 ? 1 : 0;
 }
 
-// Each colour_*() takes the colours of the others as they are and splits its own classes by them. Returns: how many there are then.
-class Refiner {
- public:
-  Refiner(const Program& program, const Traffic& traffic, const topology::Cluster& cluster)
-      : program_(program), traffic_(traffic), cluster_(cluster) {}
-  Colours run() &&;
-
- private:
-  void start_devices();
-  void start_links();
-  void start_transfers();
-  std::size_t colour_strands();
-  std::size_t colour_links();
-  std::size_t colour_transfers();
-  std::size_t colour_devices();
-
-  const Program& program_;
-  const Traffic& traffic_;
-  const topology::Cluster& cluster_;
-  Colours colours_;
-};
-
 std::vector<bool> used_devices(const Program& program, const topology::Cluster& cluster) {
   std::vector<bool> used(static_cast<std::size_t>(cluster.device_count()), false);
   for (const auto& set : program.device_sets)
@@ -102,110 +79,122 @@ std::vector<bool> used_devices(const Program& program, const topology::Cluster& 
   return used;
 }
 
-// By what differs from the start: the type, memory and slowdown of a device, and the sets that it is in: which operators it runs.
-void Refiner::start_devices() {
-  const std::vector<bool> used = used_devices(program_, cluster_);
-  std::map<std::string_view, std::uint64_t> types;
-  std::vector<Signature> signatures(used.size());
-  for (std::size_t d = 0; d < used.size(); ++d) {
-    const topology::Device& device = cluster_.devices()[d];
-    const std::uint64_t type = types.try_emplace(device.type, types.size()).first->second;
-    signatures[d].then(type).then(device.memory ? bits(device.memory->value()) : 0);
-    signatures[d].then(bits(device.speed.compute)).then(bits(device.speed.memory)).then(bits(device.speed.power_limit.value()));
-    signatures[d].then(bits(device.slowdown)).then(bits(device.host_slowdown));
-  }
-  for (std::size_t s = 0; s < program_.device_sets.size(); ++s)
-    for (const base::DeviceId d : program_.device_sets[s]) signatures[d.value].then(s);
-  for (const bool u : used) colours_.device.push_back(u ? 0 : Folded::kUnused);
-  recolour(colours_.device, signatures);
-}
-
-// By bandwidth, latency and type: flows over links of another kind wait for another time.
-void Refiner::start_links() {
-  std::map<std::string_view, std::uint64_t> types;
-  std::vector<Signature> signatures;
-  for (const topology::LinkId l : traffic_.links) {
-    const topology::Link& link = cluster_.link(l);
-    const std::uint64_t type = types.try_emplace(link.type, types.size()).first->second;
-    const bool slack = traffic_.slack[signatures.size()];
-    signatures.push_back(Signature().then(bits(link.bandwidth.value())).then(bits(link.latency.value())).then(type).then(slack ? 1 : 0));
-  }
-  colours_.link.assign(signatures.size(), 0);
-  recolour(colours_.link, signatures);
-}
-
-void Refiner::start_transfers() {
-  std::vector<Signature> signatures;
-  for (const TrafficTransfer& t : traffic_.transfers) {
-    Signature& s = signatures.emplace_back();
-    s.then(t.movement.value).then(t.round).then(static_cast<std::uint64_t>(t.kind)).then(t.members.size());
-    for (const base::Seconds d : t.delays) s.then(bits(d.value()));
-  }
-  colours_.transfer.assign(signatures.size(), 0);
-  recolour(colours_.transfer, signatures);
-}
-
-std::size_t Refiner::colour_strands() {
-  Palette palette;
-  for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
-    const TrafficTransfer& t = traffic_.transfers[i];
-    for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
-      const Strand& strand = traffic_.strands[n];
-      Signature crossed;
-      for (const StrandLink& l : traffic_.links_of(strand)) crossed.with(crossing(colours_.link[l.link], l.flows));
-      Signature s;
-      s.then(colours_.transfer[i]).then(strand.phase).then(bits(strand.bytes.value())).then(bits(strand.wire_factor)).then(crossed);
-      colours_.strand[n] = palette.of(s);
+// Each colour_*() takes the colours of the others as they are and splits its own classes by them. Returns: how many there are then.
+class Refiner {
+ public:
+  Refiner(const Program& program, const Traffic& traffic, const topology::Cluster& cluster)
+      : program_(program), traffic_(traffic), cluster_(cluster) {}
+  Colours run() && {
+    start_devices();
+    start_links();
+    start_transfers();
+    colours_.strand.assign(traffic_.strands.size(), 0);
+    // Each round only splits classes, so an equal count is an equal partition.
+    for (std::size_t before = 0, now = 1; now != before;) {
+      before = now;
+      now = colour_strands();
+      now += colour_links();
+      now += colour_transfers();
+      now += colour_devices();
     }
+    return std::move(colours_);
   }
-  return palette.size();
-}
 
-std::size_t Refiner::colour_links() {
-  std::vector<Signature> signatures(colours_.link.size());
-  for (std::size_t n = 0; n < traffic_.strands.size(); ++n)
-    for (const StrandLink& l : traffic_.links_of(traffic_.strands[n])) signatures[l.link].with(crossing(colours_.strand[n], l.flows));
-  for (std::size_t l = 0; l < signatures.size(); ++l) signatures[l].then(colours_.link[l]);
-  return recolour(colours_.link, signatures);
-}
-
-std::size_t Refiner::colour_transfers() {
-  std::vector<Signature> signatures(traffic_.transfers.size());
-  for (std::size_t i = 0; i < signatures.size(); ++i) {
-    const TrafficTransfer& t = traffic_.transfers[i];
-    for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) signatures[i].with(colours_.strand[n]);
-    Signature members;
-    for (std::size_t m = 0; m < t.members.size(); ++m) members.with(2ULL * colours_.device[t.members[m].value] + role_of(t, m));
-    signatures[i].then(members).then(colours_.transfer[i]);
+ private:
+  // By what differs from the start: the type, memory and slowdown of a device, and the sets that it is in: which operators it runs.
+  void start_devices() {
+    const std::vector<bool> used = used_devices(program_, cluster_);
+    std::map<std::string_view, std::uint64_t> types;
+    std::vector<Signature> signatures(used.size());
+    for (std::size_t d = 0; d < used.size(); ++d) {
+      const topology::Device& device = cluster_.devices()[d];
+      const std::uint64_t type = types.try_emplace(device.type, types.size()).first->second;
+      signatures[d].then(type).then(device.memory ? bits(device.memory->value()) : 0);
+      signatures[d].then(bits(device.speed.compute)).then(bits(device.speed.memory)).then(bits(device.speed.power_limit.value()));
+      signatures[d].then(bits(device.slowdown)).then(bits(device.host_slowdown));
+    }
+    for (std::size_t s = 0; s < program_.device_sets.size(); ++s)
+      for (const base::DeviceId d : program_.device_sets[s]) signatures[d.value].then(s);
+    for (const bool u : used) colours_.device.push_back(u ? 0 : Folded::kUnused);
+    recolour(colours_.device, signatures);
   }
-  return recolour(colours_.transfer, signatures);
-}
 
-std::size_t Refiner::colour_devices() {
-  std::vector<Signature> signatures(colours_.device.size());
-  for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
-    const TrafficTransfer& t = traffic_.transfers[i];
-    for (std::size_t m = 0; m < t.members.size(); ++m) signatures[t.members[m].value].with(2ULL * colours_.transfer[i] + role_of(t, m));
+  // By bandwidth, latency and type: flows over links of another kind wait for another time.
+  void start_links() {
+    std::map<std::string_view, std::uint64_t> types;
+    std::vector<Signature> signatures;
+    for (const topology::LinkId l : traffic_.links) {
+      const topology::Link& link = cluster_.link(l);
+      const std::uint64_t type = types.try_emplace(link.type, types.size()).first->second;
+      const bool slack = traffic_.slack[signatures.size()];
+      signatures.push_back(Signature().then(bits(link.bandwidth.value())).then(bits(link.latency.value())).then(type).then(slack ? 1 : 0));
+    }
+    colours_.link.assign(signatures.size(), 0);
+    recolour(colours_.link, signatures);
   }
-  for (std::size_t d = 0; d < signatures.size(); ++d) signatures[d].then(colours_.device[d]);
-  return recolour(colours_.device, signatures);
-}
 
-Colours Refiner::run() && {
-  start_devices();
-  start_links();
-  start_transfers();
-  colours_.strand.assign(traffic_.strands.size(), 0);
-  // Each round only splits classes, so an equal count is an equal partition.
-  for (std::size_t before = 0, now = 1; now != before;) {
-    before = now;
-    now = colour_strands();
-    now += colour_links();
-    now += colour_transfers();
-    now += colour_devices();
+  void start_transfers() {
+    std::vector<Signature> signatures;
+    for (const TrafficTransfer& t : traffic_.transfers) {
+      Signature& s = signatures.emplace_back();
+      s.then(t.movement.value).then(t.round).then(static_cast<std::uint64_t>(t.kind)).then(t.members.size());
+      for (const base::Seconds d : t.delays) s.then(bits(d.value()));
+    }
+    colours_.transfer.assign(signatures.size(), 0);
+    recolour(colours_.transfer, signatures);
   }
-  return std::move(colours_);
-}
+
+  std::size_t colour_strands() {
+    Palette palette;
+    for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
+      const TrafficTransfer& t = traffic_.transfers[i];
+      for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) {
+        const Strand& strand = traffic_.strands[n];
+        Signature crossed;
+        for (const StrandLink& l : traffic_.links_of(strand)) crossed.with(crossing(colours_.link[l.link], l.flows));
+        Signature s;
+        s.then(colours_.transfer[i]).then(strand.phase).then(bits(strand.bytes.value())).then(bits(strand.wire_factor)).then(crossed);
+        colours_.strand[n] = palette.of(s);
+      }
+    }
+    return palette.size();
+  }
+
+  std::size_t colour_links() {
+    std::vector<Signature> signatures(colours_.link.size());
+    for (std::size_t n = 0; n < traffic_.strands.size(); ++n)
+      for (const StrandLink& l : traffic_.links_of(traffic_.strands[n])) signatures[l.link].with(crossing(colours_.strand[n], l.flows));
+    for (std::size_t l = 0; l < signatures.size(); ++l) signatures[l].then(colours_.link[l]);
+    return recolour(colours_.link, signatures);
+  }
+
+  std::size_t colour_transfers() {
+    std::vector<Signature> signatures(traffic_.transfers.size());
+    for (std::size_t i = 0; i < signatures.size(); ++i) {
+      const TrafficTransfer& t = traffic_.transfers[i];
+      for (std::uint32_t n = t.strands_begin; n < t.strands_end; ++n) signatures[i].with(colours_.strand[n]);
+      Signature members;
+      for (std::size_t m = 0; m < t.members.size(); ++m) members.with(2ULL * colours_.device[t.members[m].value] + role_of(t, m));
+      signatures[i].then(members).then(colours_.transfer[i]);
+    }
+    return recolour(colours_.transfer, signatures);
+  }
+
+  std::size_t colour_devices() {
+    std::vector<Signature> signatures(colours_.device.size());
+    for (std::size_t i = 0; i < traffic_.transfers.size(); ++i) {
+      const TrafficTransfer& t = traffic_.transfers[i];
+      for (std::size_t m = 0; m < t.members.size(); ++m) signatures[t.members[m].value].with(2ULL * colours_.transfer[i] + role_of(t, m));
+    }
+    for (std::size_t d = 0; d < signatures.size(); ++d) signatures[d].then(colours_.device[d]);
+    return recolour(colours_.device, signatures);
+  }
+
+  const Program& program_;
+  const Traffic& traffic_;
+  const topology::Cluster& cluster_;
+  Colours colours_;
+};
 
 }  // namespace
 

@@ -5,26 +5,19 @@
 #include <utility>
 
 namespace sim {
-
 namespace {
 
 using Link = std::uint32_t;
 
-// How much may come over each link between switches, by what feeds it; 0 where nothing does.
-class Feeders {
- public:
-  void add(Link fed, Link feeder) { pairs_.emplace_back(fed, feeder); }
-  [[nodiscard]] std::vector<double> most(std::span<const double> width) && {
-    std::ranges::sort(pairs_);
-    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
-    std::vector<double> sum(width.size(), 0);
-    for (const auto& [fed, feeder] : pairs_) sum[fed] += width[feeder];
-    return sum;
-  }
+using Feeders = std::vector<std::pair<Link, Link>>;  // links between switches, each with what feeds it
 
- private:
-  std::vector<std::pair<Link, Link>> pairs_;
-};
+// How much may come over each link; 0 where nothing feeds it.
+std::vector<double> most(Feeders feeders, std::span<const double> width) {
+  make_ascending(feeders);
+  std::vector<double> sum(width.size(), 0);
+  for (const auto& [fed, feeder] : feeders) sum[fed] += width[feeder];
+  return sum;
+}
 
 }  // namespace
 
@@ -46,11 +39,11 @@ std::vector<bool> slack_links(const Traffic& traffic, const topology::Cluster& c
     const auto narrower = [&](Link a, Link b) { return width[a] < width[b]; };
     const Link in = *std::min_element(links.begin(), first, narrower), out = *std::min_element(end, links.end(), narrower);
     for (auto l = first; l != end; ++l) {
-      before.add(*l, in);
-      after.add(*l, out);
+      before.emplace_back(*l, in);
+      after.emplace_back(*l, out);
     }
   }
-  const std::vector<double> in = std::move(before).most(width), out = std::move(after).most(width);
+  const std::vector<double> in = most(std::move(before), width), out = most(std::move(after), width);
   std::vector<bool> slack(inner.size(), false);
   for (Link l = 0; l < slack.size(); ++l) slack[l] = inner[l] && std::min(in[l], out[l]) <= width[l];
   return slack;

@@ -11,8 +11,8 @@ namespace {
 
 class Planner {
  public:
-  Planner(const topology::Cluster& cluster, const CollectiveConfig& config)
-      : planner_(cluster, config), numbers_(cluster.links().size(), kUnused) {}
+  Planner(const topology::Cluster& cluster, const CollectiveConfig& config, Traffic& traffic)
+      : planner_(cluster, config), numbers_(cluster.links().size(), kUnused), traffic_(traffic) {}
 
   // Returns: its number.
   std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
@@ -31,8 +31,6 @@ class Planner {
     traffic_.transfers.push_back(std::move(out));
     return static_cast<std::uint32_t>(traffic_.transfers.size() - 1);
   }
-  [[nodiscard]] Traffic take() && { return std::move(traffic_); }
-  Traffic& traffic() { return traffic_; }
 
  private:
   static constexpr std::uint32_t kUnused = 0xffffffff;
@@ -48,7 +46,7 @@ class Planner {
 
   CollectivePlanner planner_;
   std::vector<std::uint32_t> numbers_;  // per link of the cluster
-  Traffic traffic_;
+  Traffic& traffic_;
 };
 
 // Twists the flows of each transfer into strands.
@@ -88,8 +86,8 @@ class Twister {
 }  // namespace
 
 Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config) {
-  Planner planner(cluster, config);
-  Traffic& t = planner.traffic();
+  Traffic t;
+  Planner planner(cluster, config, t);
   t.of_movement.resize(program.movements.size());
   for (std::size_t m = 0; m < program.movements.size(); ++m) {
     for (std::size_t r = 0; r < program.movements[m].rounds.size(); ++r) {
@@ -101,7 +99,7 @@ Traffic traffic_of(const Program& program, const topology::Cluster& cluster, con
   t.slack = slack_links(t, cluster);
   Twister twister(t);
   for (TrafficTransfer& transfer : t.transfers) twister.twist(transfer);
-  return std::move(planner).take();
+  return t;
 }
 
 }  // namespace sim

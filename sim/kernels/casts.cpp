@@ -3,38 +3,23 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/dataflow/flow_graph.hpp"
-
 namespace sim {
 namespace {
 
-enum class Fusion { none, amax, cast };
-
-bool is_multiplied(const pcg::Operator& op) {
-  const auto* binary = std::get_if<pcg::Binary>(&op);
-  return binary != nullptr && binary->kind == pcg::Binary::Kind::multiply;
-}
-
-Fusion fusion_of(const pcg::Operator& maker, const pcg::TrainingConfig& training) {
+// What the kernel that makes an operand leaves of its cast.
+Cast cast_after(const pcg::Operator& maker, const pcg::TrainingConfig& training) {
   const bool is_norm = std::holds_alternative<pcg::LayerNorm>(maker);
   const auto* unary = std::get_if<pcg::Unary>(&maker);
-  const bool is_activation = is_multiplied(maker) || (unary != nullptr && unary->kind != pcg::Unary::Kind::identity);
-  if (!is_norm && !is_activation) return Fusion::none;
-  if (training.precision == pcg::Precision::mxfp8) return is_activation ? Fusion::cast : Fusion::none;
-  if (training.precision != pcg::Precision::fp8) return Fusion::none;
+  const auto* binary = std::get_if<pcg::Binary>(&maker);
+  const bool is_activation =
+      (binary != nullptr && binary->kind == pcg::Binary::Kind::multiply) || (unary != nullptr && unary->kind != pcg::Unary::Kind::identity);
+  if (!is_norm && !is_activation) return Cast::complete;
+  if (training.precision == pcg::Precision::mxfp8) return is_activation ? Cast::scales : Cast::complete;
+  if (training.precision != pcg::Precision::fp8) return Cast::complete;
   switch (training.fp8_recipe) {
-    case pcg::Fp8Scaling::delayed: return Fusion::cast;
-    case pcg::Fp8Scaling::current: return Fusion::amax;
-    case pcg::Fp8Scaling::blockwise: return Fusion::none;
-  }
-  return Fusion::none;
-}
-
-Cast cast_after(Fusion fusion) {
-  switch (fusion) {
-    case Fusion::none: return Cast::complete;
-    case Fusion::amax: return Cast::kernel;
-    case Fusion::cast: return Cast::scales;
+    case pcg::Fp8Scaling::delayed: return Cast::scales;
+    case pcg::Fp8Scaling::current: return Cast::kernel;
+    case pcg::Fp8Scaling::blockwise: break;
   }
   return Cast::complete;
 }
@@ -56,22 +41,22 @@ Cast cast_of_input(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t n
   for (const Use& use : flow.uses[from.node.value][static_cast<std::size_t>(from.output)]) {
     if (!is_low(plan, flow, use.consumer)) continue;
     if (use.consumer != node) return Cast::none;
-    return maker.computes() ? cast_after(fusion_of(*maker.operation(), plan.training)) : Cast::complete;
+    return maker.computes() ? cast_after(*maker.operation(), plan.training) : Cast::complete;
   }
   return Cast::none;
 }
 
 // The gradient of an activation or of a factor is cast by the kernel that makes it; one that is handed on as it is, or summed up, is not.
 // No norm makes the gradient of a product's output: its kernel does not cast.
-Fusion fusion_of_gradient(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t product) {
+Cast cast_of_gradient(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t product) {
   const std::vector<Use>& uses = flow.uses[product][0];
-  if (uses.size() != 1) return Fusion::none;
+  if (uses.size() != 1) return Cast::complete;
   const pcg::Operator& reader = *plan.pcg.nodes()[uses.front().consumer].operation();
-  return std::holds_alternative<pcg::LayerNorm>(reader) ? Fusion::none : fusion_of(reader, plan.training);
+  return std::holds_alternative<pcg::LayerNorm>(reader) ? Cast::complete : cast_after(reader, plan.training);
 }
 
 Written written_for_products(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
-  if (flow.uses[node].size() != 1 || fusion_of(*plan.pcg.nodes()[node].operation(), plan.training) != Fusion::cast) return Written::bf16;
+  if (flow.uses[node].size() != 1 || cast_after(*plan.pcg.nodes()[node].operation(), plan.training) != Cast::scales) return Written::bf16;
   const std::vector<Use>& uses = flow.uses[node][0];
   const auto low = std::ranges::count_if(uses, [&](const Use& use) { return is_low(plan, flow, use.consumer); });
   if (low == 0) return Written::bf16;
@@ -82,20 +67,13 @@ Written gradient_for_product(const pcg::Plan& plan, const FlowGraph& flow, std::
   if (flow.origins[node].empty()) return Written::bf16;
   const pcg::TensorRef from = flow.origins[node][0];
   if (!plan.pcg.node(from.node).computes() || !is_low(plan, flow, from.node.value)) return Written::bf16;
-  return fusion_of_gradient(plan, flow, from.node.value) == Fusion::cast ? Written::low : Written::bf16;
+  return cast_of_gradient(plan, flow, from.node.value) == Cast::scales ? Written::low : Written::bf16;
 }
 
-double share_of(const Layout& part, const Layout& whole) {
-  return static_cast<double>(part.shape.shard().elements()) / static_cast<double>(whole.shape.shard().elements());
-}
+double share_of(const Layout& part, const Layout& whole) { return part.shard_elements() / whole.shard_elements(); }
 
 pcg::Kernel pass(pcg::KernelKind kind, std::string_view name, double flops, double bytes) {
-  pcg::Kernel k;
-  k.kind = kind;
-  k.name = name;
-  k.flops = base::Flops(flops);
-  k.bytes = base::Bytes(bytes);
-  return k;
+  return {.kind = kind, .name = name, .flops = base::Flops(flops), .bytes = base::Bytes(bytes)};
 }
 
 struct Names {
@@ -119,7 +97,7 @@ CastsOfNode casts_of(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
     return c;
   }
   c.input = cast_of_input(plan, flow, node);
-  c.gradient = cast_after(fusion_of_gradient(plan, flow, node));
+  c.gradient = cast_of_gradient(plan, flow, node);
   if (is_gathered_cast(plan, flow, {node, 0})) {
     const pcg::TensorRef from = flow.origins[node][0];
     c.input_share = share_of(flow.layouts[from.node.value].outputs[static_cast<std::size_t>(from.output)], flow.layouts[node].inputs[0]);
@@ -148,24 +126,15 @@ std::vector<pcg::Kernel> cast_kernels(Operand what, Cast cast, double elements, 
 }
 
 std::vector<pcg::Kernel> weight_cast_kernels(pcg::WeightStorage storage, double elements, const pcg::OperandFormat& format) {
-  switch (storage) {
-    case pcg::WeightStorage::bf16:
-    case pcg::WeightStorage::mxfp8: return cast_kernels(Operand::weight, Cast::complete, elements, format);
-    case pcg::WeightStorage::fp8:
-    case pcg::WeightStorage::fp8_transposed:
-    case pcg::WeightStorage::nvfp4: break;  // gathered as rows; columns are made of them
-  }
-  if (format.columns == 0) return {};
+  if (storage == pcg::WeightStorage::bf16 || storage == pcg::WeightStorage::mxfp8)
+    return cast_kernels(Operand::weight, Cast::complete, elements, format);
+  if (format.columns == 0) return {};  // others are gathered as rows; columns are made of them
   return {pass(pcg::KernelKind::copy, kNames[static_cast<std::size_t>(Operand::weight)].transpose, 0, 2 * format.columns * elements)};
 }
 
 base::Bytes bytes_written_more(Written written, double elements, const pcg::OperandFormat& format) {
-  switch (written) {
-    case Written::bf16: return base::Bytes(0);
-    case Written::both: return base::Bytes(format.kept() * elements);
-    case Written::low: return base::Bytes((format.kept() - 2) * elements);
-  }
-  return base::Bytes(0);
+  if (written == Written::bf16) return base::Bytes(0);
+  return base::Bytes((format.kept() - (written == Written::low ? 2 : 0)) * elements);
 }
 
 }  // namespace sim

@@ -6,8 +6,6 @@
 #include <limits>
 
 #include "base/diagnostics.hpp"
-#include "sim/kernels/kernel_cost.hpp"
-#include "sim/kernels/optimizer_kernels.hpp"
 
 namespace sim {
 namespace {
@@ -18,13 +16,9 @@ topology::HostLink slowest(const topology::Cluster& cluster, const topology::Dev
   for (std::size_t d = 0; d < cluster.devices().size(); ++d) {
     if (topology::kind_of(cluster.devices()[d]) != kind) continue;
     const auto own = cluster.host_link(base::DeviceId(d));
-    if (!own) {
-      base::Diagnostics problems;
-      problems.add({}, "plan.memory.offload",
-                   fmt::format("GPU {} of node {} has no way to a CPU in the description of the cluster",
-                               cluster.devices()[d].index_in_node, cluster.devices()[d].node));
-      problems.throw_if_any();
-    }
+    if (!own)
+      base::refuse("plan.memory.offload", fmt::format("GPU {} of node {} has no way to a CPU in the description of the cluster",
+                                                      cluster.devices()[d].index_in_node, cluster.devices()[d].node));
     link.to_host = std::min(link.to_host, own->to_host);
     link.from_host = std::min(link.from_host, own->from_host);
     link.sharers = std::max(link.sharers, own->sharers);
@@ -130,28 +124,23 @@ CostTable::HostTime CostTable::host_of(const NodeShape& shape, base::Seconds per
   return {per_kernel, once, !shape.graphed && !launched_with_gate};
 }
 
-const Cost& CostTable::forward(std::uint32_t node) {
+const Cost& CostTable::of_pass(std::uint32_t node, std::optional<Cost> Shape::*pass, KernelsOf& kernels, base::Seconds per_kernel) {
   Shape& s = shape_of(node);
-  if (!s.forward)
-    s.forward =
-        cost(forward_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.forward_kernel), precision_of(s.shape));
-  return *s.forward;
+  std::optional<Cost>& known = s.*pass;
+  if (!known) known = cost(kernels(s.shape, plan_.training, framework_), host_of(s.shape, per_kernel), precision_of(s.shape));
+  return *known;
+}
+
+const Cost& CostTable::forward(std::uint32_t node) {
+  return of_pass(node, &Shape::forward, forward_kernels, framework_.host.forward_kernel);
 }
 
 const Cost& CostTable::input_gradient(std::uint32_t node) {
-  Shape& s = shape_of(node);
-  if (!s.input_gradient)
-    s.input_gradient = cost(input_gradient_kernels(s.shape, plan_.training, framework_), host_of(s.shape, framework_.host.backward_kernel),
-                            precision_of(s.shape));
-  return *s.input_gradient;
+  return of_pass(node, &Shape::input_gradient, input_gradient_kernels, framework_.host.backward_kernel);
 }
 
 const Cost& CostTable::weight_gradient(std::uint32_t node) {
-  Shape& s = shape_of(node);
-  if (!s.weight_gradient)
-    s.weight_gradient = cost(weight_gradient_kernels(s.shape, plan_.training, framework_),
-                             host_of(s.shape, framework_.host.backward_kernel), precision_of(s.shape));
-  return *s.weight_gradient;
+  return of_pass(node, &Shape::weight_gradient, weight_gradient_kernels, framework_.host.backward_kernel);
 }
 
 const Cost& CostTable::weight_cast(std::uint32_t node) {
@@ -195,11 +184,10 @@ const Cost& CostTable::optimizer(pcg::Optimizer by, double parameters) {
 // Products in fp32 run as TF32 where the devices have it (torch.set_float32_matmul_precision, "medium"), launched one after another.
 const Cost& CostTable::orthogonalisation(const Matrices& matrices) {
   const auto [at, is_new] = orthogonalisation_.try_emplace(matrices);
-  if (!is_new) return at->second;
-  const bool tf32 =
-      std::ranges::none_of(profiles_, [](const auto* d) { return profiles::unsupported(*d, pcg::Precision::tf32).has_value(); });
-  at->second =
-      cost(orthogonalisation_kernels(matrices), {base::Seconds(0), base::Seconds(0)}, tf32 ? pcg::Precision::tf32 : pcg::Precision::fp32);
+  const auto lacks_tf32 = [](const auto* d) { return profiles::unsupported(*d, pcg::Precision::tf32).has_value(); };
+  if (is_new)
+    at->second = cost(orthogonalisation_kernels(matrices), {base::Seconds(0), base::Seconds(0)},
+                      std::ranges::any_of(profiles_, lacks_tf32) ? pcg::Precision::fp32 : pcg::Precision::tf32);
   return at->second;
 }
 

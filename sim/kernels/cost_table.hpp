@@ -128,6 +128,8 @@ class CostTable {
     return is_high ? pcg::Precision::bf16 : plan_.training.precision;
   }
   Shape& shape_of(std::uint32_t node);
+  using KernelsOf = std::vector<pcg::Kernel>(const NodeShape&, const pcg::TrainingConfig&, const profiles::FrameworkProfile&);
+  const Cost& of_pass(std::uint32_t node, std::optional<Cost> Shape::*pass, KernelsOf& kernels, base::Seconds per_kernel);
 
   const pcg::Plan& plan_;
   const FlowGraph& flow_;

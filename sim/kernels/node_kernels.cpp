@@ -6,11 +6,17 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/work/work.hpp"
-#include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
 namespace {
+
+void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
+  kernels.insert(kernels.begin(), first.begin(), first.end());
+}
+void put_after(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& last) {
+  kernels.insert(kernels.end(), last.begin(), last.end());
+}
 
 // A loss that the framework does not fuse runs as passes over all logits in fp32. In full precision its one kernel stays as it is.
 std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::TrainingConfig& training, std::vector<pcg::Kernel> kernels,
@@ -26,13 +32,11 @@ std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::Train
 
 // Reads what is stored as the precision stores reals and writes it in 1 byte, or the other way round.
 pcg::Kernel cast_saved(const pcg::TensorShape& shape, pcg::Precision precision) {
-  pcg::Kernel k;
   const auto elements = static_cast<double>(shape.elements());
-  k.kind = pcg::KernelKind::elementwise;
-  k.name = "fp8 cast of an activation input";
-  k.flops = base::Flops(elements);
-  k.bytes = pcg::bytes_of(shape, precision) + base::Bytes(elements);
-  return k;
+  return {.kind = pcg::KernelKind::elementwise,
+          .name = "fp8 cast of an activation input",
+          .flops = base::Flops(elements),
+          .bytes = pcg::bytes_of(shape, precision) + base::Bytes(elements)};
 }
 
 // The operands of products in low precision are read in their own bytes.
@@ -70,11 +74,7 @@ std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& sep
   std::vector<pcg::Kernel> kernels;
   const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {
     if (per_element.value() == 0) return;
-    pcg::Kernel k;
-    k.kind = kind;
-    k.name = name;
-    k.flops = base::Flops(elements / count);
-    k.bytes = per_element * elements / count;
+    const pcg::Kernel k{.kind = kind, .name = name, .flops = base::Flops(elements / count), .bytes = per_element * elements / count};
     kernels.insert(kernels.end(), static_cast<std::size_t>(count * times), k);
   };
   add(pcg::KernelKind::elementwise, separate.per_element, separate.kernels);
@@ -209,8 +209,7 @@ std::vector<pcg::Kernel> context_kernels(const NodeShape& shape, const SeparateK
   const auto output = static_cast<double>(shape.outputs[0].elements());
   const double keys = 2 * output * (op.repeated_keys ? 1 : static_cast<double>(op.kv_heads) / static_cast<double>(op.heads));
   std::vector<pcg::Kernel> kernels = passes_over(keys, copy, "attention.copy_block", shape.blocks_of_others);
-  const std::vector<pcg::Kernel> merges = passes_over(output, merge, "attention.merge_block", shape.blocks_of_others);
-  kernels.insert(kernels.end(), merges.begin(), merges.end());
+  put_after(kernels, passes_over(output, merge, "attention.merge_block", shape.blocks_of_others));
   return kernels;
 }
 
@@ -254,8 +253,53 @@ void order_by_sample(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, 
   kernels.push_back(copy);
 }
 
-void put_before(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>& first) {
-  kernels.insert(kernels.begin(), first.begin(), first.end());
+// Products in low precision: their operands are cast before them. Other kernels may write what they make cast. `what`: the operand that the
+// pass reads.
+void lower_products(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training, Operand what) {
+  if (!pcg::casts_products(training.precision)) return;
+  const CastsOfNode& casts = shape.casts;
+  const bool forward = what == Operand::input;
+  const pcg::OperandFormat format = pcg::operand_format(training, casts.copies_columns);
+  if (casts.low) {
+    const std::int64_t operand = (forward ? shape.read : shape.outputs)[0].elements();
+    read_low(kernels, operand + shape.read[1].elements(), format);
+    if (!forward || training.fp8_recipe == pcg::Fp8Scaling::blockwise) split_accumulation(kernels);
+    put_before(kernels, cast_kernels(what, forward ? casts.input : casts.gradient, static_cast<double>(operand), format,
+                                     forward ? casts.input_share : casts.gradient_share));
+  } else if (!kernels.empty()) {
+    const auto made = static_cast<double>((forward ? shape.outputs : shape.read)[0].elements());
+    kernels.back().bytes += bytes_written_more(forward ? casts.output : casts.made_gradient, made, format);
+  }
+}
+
+// The kernels that both passes have: `what` is Operand::input in the forward pass, Operand::gradient in that of the input's gradient.
+std::vector<pcg::Kernel> kernels_of_pass(const NodeShape& shape, const pcg::TrainingConfig& training,
+                                         const profiles::FrameworkProfile& framework, Operand what) {
+  const bool forward = what == Operand::input;
+  const auto of_pass = forward ? forward_of : backward_of;
+  const profiles::FallbackSoftmax& softmax = framework.fallback_softmax;
+  const SoftmaxPass pass = forward ? SoftmaxPass{softmax.forward_kernels, softmax.forward, kFusedForward}
+                                   : SoftmaxPass{softmax.backward_kernels, softmax.backward, kFusedBackward};
+  std::vector<pcg::Kernel> kernels =
+      forward ? passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
+                               framework.loss.forward_kernels, framework.loss.forward)
+              : passes_of_loss(shape, training,
+                               pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
+                               framework.loss.backward_kernels, framework.loss.backward);
+  unfuse_pointwise(kernels, shape, training, of_pass(framework.rotation), of_pass(framework.rms_norm), forward ? 2 : 3);
+  leave_to_product(kernels, shape, framework);
+  lower_products(kernels, shape, training, what);
+  if (shape.activated_gate) drop_empty(kernels);
+  unfuse_experts(kernels, shape, framework);
+  fall_back(kernels, shape, training, softmax, pass);
+  unfuse_scores(kernels, shape, framework.unfused_scores, forward ? framework.unfused_scores.forward : framework.unfused_scores.backward,
+                pass.fused_tensors);
+  lower_attention(kernels, shape, training, what);
+  order_by_sample(kernels, shape, training, framework);
+  const bool makes_tokens =
+      forward ? std::holds_alternative<pcg::MoeCombine>(shape.op) : std::holds_alternative<pcg::MoeDispatch>(shape.op);
+  arrange_tokens(kernels, shape, training, framework, makes_tokens);
+  return kernels;
 }
 
 }  // namespace
@@ -286,33 +330,9 @@ NodeShape node_shape(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t
 std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                          const profiles::FrameworkProfile& framework) {
   if (shape.stored) return {};
-  std::vector<pcg::Kernel> kernels =
-      passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
-                     framework.loss.forward_kernels, framework.loss.forward);
-  unfuse_pointwise(kernels, shape, training, forward_of(framework.rotation), forward_of(framework.rms_norm), 2);
-  leave_to_product(kernels, shape, framework);
-  if (pcg::casts_products(training.precision)) {
-    const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
-    if (shape.casts.low) {
-      const auto input = static_cast<double>(shape.read[0].elements());
-      read_low(kernels, shape.read[0].elements() + shape.read[1].elements(), format);
-      if (training.fp8_recipe == pcg::Fp8Scaling::blockwise) split_accumulation(kernels);
-      put_before(kernels, cast_kernels(Operand::input, shape.casts.input, input, format, shape.casts.input_share));
-    } else if (!kernels.empty()) {
-      kernels.back().bytes += bytes_written_more(shape.casts.output, static_cast<double>(shape.outputs[0].elements()), format);
-    }
-  }
-  if (shape.activated_gate) drop_empty(kernels);
-  unfuse_experts(kernels, shape, framework);
-  fall_back(kernels, shape, training, framework.fallback_softmax,
-            {framework.fallback_softmax.forward_kernels, framework.fallback_softmax.forward, kFusedForward});
-  unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.forward, kFusedForward);
-  lower_attention(kernels, shape, training, Operand::input);
-  order_by_sample(kernels, shape, training, framework);
-  arrange_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeCombine>(shape.op));
-  for (const pcg::Kernel& k : expert_bias_kernels(shape, forward_of(framework.expert_bias))) kernels.push_back(k);
-  for (const pcg::Kernel& k : context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)))
-    kernels.push_back(k);
+  std::vector<pcg::Kernel> kernels = kernels_of_pass(shape, training, framework, Operand::input);
+  put_after(kernels, expert_bias_kernels(shape, forward_of(framework.expert_bias)));
+  put_after(kernels, context_kernels(shape, forward_of(framework.context_merge), forward_of(framework.context_copy)));
   if (shape.casts_saved) kernels.push_back(cast_saved(shape.read[0], training.precision));
   return kernels;
 }
@@ -320,33 +340,9 @@ std::vector<pcg::Kernel> forward_kernels(const NodeShape& shape, const pcg::Trai
 std::vector<pcg::Kernel> input_gradient_kernels(const NodeShape& shape, const pcg::TrainingConfig& training,
                                                 const profiles::FrameworkProfile& framework) {
   if (shape.stored) return {};
-  std::vector<pcg::Kernel> kernels =
-      passes_of_loss(shape, training, pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
-                     framework.loss.backward_kernels, framework.loss.backward);
-  unfuse_pointwise(kernels, shape, training, backward_of(framework.rotation), backward_of(framework.rms_norm), 3);
-  leave_to_product(kernels, shape, framework);
-  if (pcg::casts_products(training.precision)) {
-    const pcg::OperandFormat format = pcg::operand_format(training, shape.casts.copies_columns);
-    if (shape.casts.low) {
-      const auto gradient = static_cast<double>(shape.outputs[0].elements());
-      read_low(kernels, shape.outputs[0].elements() + shape.read[1].elements(), format);
-      split_accumulation(kernels);
-      put_before(kernels, cast_kernels(Operand::gradient, shape.casts.gradient, gradient, format, shape.casts.gradient_share));
-    } else if (!kernels.empty()) {
-      kernels.back().bytes += bytes_written_more(shape.casts.made_gradient, static_cast<double>(shape.read[0].elements()), format);
-    }
-  }
-  if (shape.activated_gate) drop_empty(kernels);
-  unfuse_experts(kernels, shape, framework);
-  fall_back(kernels, shape, training, framework.fallback_softmax,
-            {framework.fallback_softmax.backward_kernels, framework.fallback_softmax.backward, kFusedBackward});
-  unfuse_scores(kernels, shape, framework.unfused_scores, framework.unfused_scores.backward, kFusedBackward);
-  lower_attention(kernels, shape, training, Operand::gradient);
-  order_by_sample(kernels, shape, training, framework);
-  arrange_tokens(kernels, shape, training, framework, std::holds_alternative<pcg::MoeDispatch>(shape.op));
+  std::vector<pcg::Kernel> kernels = kernels_of_pass(shape, training, framework, Operand::gradient);
   put_before(kernels, expert_bias_kernels(shape, backward_of(framework.expert_bias)));
-  for (const pcg::Kernel& k : context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)))
-    kernels.push_back(k);
+  put_after(kernels, context_kernels(shape, backward_of(framework.context_merge), backward_of(framework.context_copy)));
   if (shape.casts_saved) kernels.insert(kernels.begin(), cast_saved(shape.read[0], training.precision));
   return kernels;
 }
@@ -366,7 +362,7 @@ std::vector<pcg::Kernel> weight_gradient_kernels(const NodeShape& shape, const p
 
 std::vector<pcg::Kernel> weight_casts(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node, bool copies_columns) {
   if (!pcg::multiplies_low(plan, plan.pcg.nodes()[node])) return {};
-  const auto elements = static_cast<double>(flow.layouts[node].inputs[1].shape.shard().elements());
+  const auto elements = flow.layouts[node].inputs[1].shard_elements();
   return weight_cast_kernels(plan.memory.weights, elements, pcg::weight_format(plan.training, copies_columns));
 }
 
@@ -383,12 +379,9 @@ std::vector<pcg::Kernel> accumulation_kernels(const pcg::Plan& plan, const FlowG
     if (readers > 1) bytes += 3 * (readers - 1) * pcg::bytes_of(outputs[j], plan.training.precision).value();
   }
   if (bytes == 0) return {};
-  pcg::Kernel k;
-  k.kind = pcg::KernelKind::elementwise;
-  k.name = "gradient accumulation";
-  k.bytes = base::Bytes(bytes);
-  k.flops = base::Flops(bytes / (3 * pcg::element_bytes(pcg::Element::real, plan.training.precision).value()));
-  return {k};
+  const double flops = bytes / (3 * pcg::element_bytes(pcg::Element::real, plan.training.precision).value());
+  return {
+      {.kind = pcg::KernelKind::elementwise, .name = "gradient accumulation", .flops = base::Flops(flops), .bytes = base::Bytes(bytes)}};
 }
 
 std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,
@@ -398,28 +391,24 @@ std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const Fl
   std::vector<pcg::Kernel> kernels;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     if (!plan.pcg.node(flow.origins[node][i].node).is_trained()) continue;
-    const auto parameters = static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
-    pcg::Kernel k;
-    k.kind = pcg::KernelKind::elementwise;
-    k.name = "gradient buffer";
-    k.flops = base::Flops(parameters);
+    const auto parameters = flow.layouts[node].inputs[i].shard_elements();
     // Reads the new gradient, reads and writes the sum: PyTorch's AccumulateGrad, which keeps the first gradient as it is and adds later
     // ones in place.
-    k.bytes = base::Bytes(parameters * (element.weight + 2 * element.gradient));
-    kernels.push_back(k);
+    kernels.push_back({.kind = pcg::KernelKind::elementwise,
+                       .name = "gradient buffer",
+                       .flops = base::Flops(parameters),
+                       .bytes = base::Bytes(parameters * (element.weight + 2 * element.gradient))});
   }
   return kernels;
 }
 
 std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes, std::uint32_t node) {
   if (bytes.value() == 0) return {};
-  pcg::Kernel k;
-  k.kind = pcg::KernelKind::copy;
-  k.name = "unit copy";
+  pcg::Kernel k{.kind = pcg::KernelKind::copy, .name = "unit copy"};
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     const pcg::PcgNode& weight = plan.pcg.node(flow.origins[node][i].node);
     if (of == UnitCopy::weights ? weight.is_weight() : weight.is_trained())
-      k.bytes += bytes * static_cast<double>(flow.layouts[node].inputs[i].shape.shard().elements());
+      k.bytes += bytes * flow.layouts[node].inputs[i].shard_elements();
   }
   if (k.bytes.value() == 0) return {};
   return {k};

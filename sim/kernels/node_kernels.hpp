@@ -2,7 +2,6 @@
 // The kernels that a device runs for a node of a plan, pass by pass, as the framework runs them. Their times: cost_table.hpp.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "pcg/plan/low_precision.hpp"

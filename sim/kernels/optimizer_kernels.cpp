@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pcg/work/work_parts.hpp"
-#include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/model_states.hpp"
 
 namespace sim {
@@ -56,23 +55,19 @@ double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::Fram
 }
 
 pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by, double parameters) {
-  pcg::Kernel k;
-  k.kind = pcg::KernelKind::optimizer;
-  k.name = "optimizer";
-  k.bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework, by));
-  k.flops = base::Flops(parameters * flops_per_parameter(by));
-  return k;
+  return {.kind = pcg::KernelKind::optimizer,
+          .name = "optimizer",
+          .flops = base::Flops(parameters * flops_per_parameter(by)),
+          .bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework, by))};
 }
 
 // A product and a sum of each gradient, which is read once. The factor that clips is applied by the update, which reads the gradients
 // anyway.
 pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters) {
-  pcg::Kernel k;
-  k.kind = pcg::KernelKind::reduction;
-  k.name = "gradient norm";
-  k.bytes = base::Bytes(parameters * model_state_bytes(plan, framework).gradient);
-  k.flops = base::Flops(parameters * 2);
-  return k;
+  return {.kind = pcg::KernelKind::reduction,
+          .name = "gradient norm",
+          .flops = base::Flops(parameters * 2),
+          .bytes = base::Bytes(parameters * model_state_bytes(plan, framework).gradient)};
 }
 
 std::optional<Matrices> matrices_of(const pcg::Plan& plan, const FlowGraph& flow, const profiles::FrameworkProfile& framework,

@@ -10,10 +10,9 @@ namespace {
 bool receives_unsorted(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node) {
   const std::int64_t ranks = ranks_of_experts(plan, flow, node);
   if (plan.dispatch != pcg::Dispatch::all_to_all || ranks == 1) return false;
-  const pcg::Operator& op = *plan.pcg.nodes()[node].operation();
-  const std::int64_t experts = std::holds_alternative<pcg::MoeDispatch>(op) ? plan.pcg.whole_outputs(pcg::NodeId(node))[0].sizes[0]
-                                                                            : plan.pcg.whole_inputs(pcg::NodeId(node))[0].sizes[0];
-  return ranks < experts;
+  const bool dispatches = operation_of<pcg::MoeDispatch>(plan, node) != nullptr;
+  const pcg::NodeId id(node);
+  return ranks < (dispatches ? plan.pcg.whole_outputs(id) : plan.pcg.whole_inputs(id))[0].sizes[0];
 }
 
 const pcg::TensorShape& own_tokens(const NodeShape& shape) {

@@ -3,15 +3,11 @@
 #include "sim/lowering/passes.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <span>
 
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/work.hpp"
 #include "sim/lowering/kernel_slices.hpp"
-#include "sim/lowering/lowering.hpp"
-#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 namespace {
@@ -122,8 +118,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
       w.waits_on.push_back(*event);
     }
   }
-  std::sort(w.waits_on.begin(), w.waits_on.end());
-  w.waits_on.erase(std::unique(w.waits_on.begin(), w.waits_on.end()), w.waits_on.end());
+  make_ascending(w.waits_on);
   return w;
 }
 

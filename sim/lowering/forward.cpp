@@ -3,27 +3,15 @@
 #include <algorithm>
 
 #include "sim/lowering/kernel_slices.hpp"
-#include "sim/lowering/lowering.hpp"
-#include "sim/lowering/weight_traffic.hpp"
 
 namespace sim {
 
-void ForwardEmitter::emit(std::span<const std::uint32_t> nodes) {
-  nodes_ = nodes;
-  WeightGathers gathers(l_, block_, nodes);
-  for (std::uint32_t n : nodes) {
-    offload_before(n);
-    wait_for(gathers.before(n));
-    emit_node(n);
-  }
-  offload_last();
-}
-
-void ForwardEmitter::emit(std::span<const std::uint32_t> nodes, const UpdatedWeights& updated) {
+template <class Weights>
+void ForwardEmitter::emit(std::span<const std::uint32_t> nodes, Weights weights) {
   nodes_ = nodes;
   for (std::uint32_t n : nodes) {
     offload_before(n);
-    wait_for(updated.before(n));
+    wait_for(weights.before(n));
     emit_node(n);
   }
   offload_last();
@@ -88,20 +76,16 @@ void ForwardEmitter::gather_dependencies(std::uint32_t node, Item& item) {
   }
   item.after.insert(item.after.end(), pending_.begin(), pending_.end());
   item.waits_on.insert(item.waits_on.end(), pending_waits_on_.begin(), pending_waits_on_.end());
-  std::sort(item.waits_on.begin(), item.waits_on.end());
-  item.waits_on.erase(std::unique(item.waits_on.begin(), item.waits_on.end()), item.waits_on.end());
+  make_ascending(item.waits_on);
 }
 
 namespace {
-bool dispatches_tokens(const Lowering& l, std::uint32_t node) {
-  return std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
-}
 // The operators between the products of experts that have biases.
 bool activates_biased_experts(const Lowering& l, std::uint32_t node) {
-  if (std::holds_alternative<pcg::ExpertLinear>(*l.plan.pcg.nodes()[node].operation())) return false;
+  if (operation_of<pcg::ExpertLinear>(l.plan, node) || operation_of<pcg::MoeDispatch>(l.plan, node)) return false;
   return std::ranges::any_of(l.flow.uses[node][0], [&](const Use& use) {
-    const auto* product = std::get_if<pcg::ExpertLinear>(l.plan.pcg.nodes()[use.consumer].operation());
-    return product != nullptr && product->has_bias && !std::holds_alternative<pcg::MoeDispatch>(*l.plan.pcg.nodes()[node].operation());
+    const auto* product = operation_of<pcg::ExpertLinear>(l.plan, use.consumer);
+    return product != nullptr && product->has_bias;
   });
 }
 }  // namespace
@@ -118,7 +102,7 @@ void ForwardEmitter::emit_node(std::uint32_t node) {
   }
   kernels.host_waits = l_.framework.host_waits_for_stage.of(l_.plan) && !compute.waits_on.empty();
   // A pass that is computed again knows how many tokens each expert gets.
-  kernels.host_drains = (l_.framework.host_waits_for_tokens && !recompute_ && dispatches_tokens(l_, node)) ||
+  kernels.host_drains = (l_.framework.host_waits_for_tokens && !recompute_ && operation_of<pcg::MoeDispatch>(l_.plan, node)) ||
                         (l_.framework.host_waits_for_activations && activates_biased_experts(l_, node));
   compute.work = std::move(kernels);
   pending_.clear();
@@ -235,14 +219,12 @@ void ForwardEmitter::emit_moves(std::uint32_t node, Moves which) {
 }
 
 namespace {
-bool reads_batch(const Lowering& l, std::uint32_t node) {
-  return std::ranges::any_of(l.flow.origins[node], [&](pcg::TensorRef from) { return l.plan.pcg.node(from.node).is_input(); });
-}
-
 // The host's work for a micro-batch beyond launching.
 void add_host_work(const Lowering& l, int stage, Block& block) {
-  const auto reads = [&](std::uint32_t n) { return reads_batch(l, n); };
-  if (l.framework.host_waits_for_batch && std::ranges::any_of(l.flow.stage_nodes[static_cast<std::size_t>(stage)], reads)) {
+  const auto reads_batch = [&](std::uint32_t n) {
+    return std::ranges::any_of(l.flow.origins[n], [&](pcg::TensorRef from) { return l.plan.pcg.node(from.node).is_input(); });
+  };
+  if (l.framework.host_waits_for_batch && std::ranges::any_of(l.flow.stage_nodes[static_cast<std::size_t>(stage)], reads_batch)) {
     const auto first = std::ranges::find_if(block.items, [](const Item& i) { return std::holds_alternative<Compute>(i.work); });
     if (first != block.items.end()) std::get<Compute>(first->work).host_drains = true;
   }
@@ -252,19 +234,13 @@ void add_host_work(const Lowering& l, int stage, Block& block) {
 }
 }  // namespace
 
-Block lower_forward(const Lowering& l, int stage) {
+Block lower_forward(const Lowering& l, int stage, bool gathers_updated) {
   const std::span<const std::uint32_t> nodes = l.flow.stage_nodes[static_cast<std::size_t>(stage)];
   Block block;
   block.items.reserve(2 * nodes.size());  // a node's kernels, and often something that moves
-  ForwardEmitter(l, block, stage).emit(nodes);
-  add_host_work(l, stage, block);
-  return block;
-}
-
-Block lower_first_forward(const Lowering& l, int stage) {
-  Block block;
-  const UpdatedWeights updated(l, block, stage);
-  ForwardEmitter(l, block, stage).emit(l.flow.stage_nodes[static_cast<std::size_t>(stage)], updated);
+  ForwardEmitter emitter(l, block, stage);
+  if (gathers_updated) emitter.emit(nodes, UpdatedWeights(l, block, stage));
+  else emitter.emit(nodes, WeightGathers(l, block, nodes));
   add_host_work(l, stage, block);
   return block;
 }

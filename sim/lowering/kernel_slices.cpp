@@ -61,8 +61,7 @@ void start_with(const Block& block, std::uint32_t gather, Item& item) {
   std::erase(item.after, gather);
   item.after.insert(item.after.end(), from.after.begin(), from.after.end());
   item.waits_on.insert(item.waits_on.end(), from.waits_on.begin(), from.waits_on.end());
-  std::ranges::sort(item.waits_on);
-  item.waits_on.erase(std::unique(item.waits_on.begin(), item.waits_on.end()), item.waits_on.end());
+  make_ascending(item.waits_on);
 }
 
 }  // namespace sim

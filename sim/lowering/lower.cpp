@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
-#include "sim/lowering/lowering.hpp"
 #include "sim/lowering/passes.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -27,15 +26,9 @@ Lowerer::Lowerer(const pcg::Plan& plan, const Dataflow& data, const topology::Cl
     for (int s = 0; s < plan.stages; ++s) offloaded_.push_back(offloaded_activations(plan, data.flow, framework, s));
 }
 
-BlockId Lowerer::forward(int stage, const Variant& v) {
-  const auto [at, is_new] = forward_.try_emplace({stage, v.zero >= 3});
-  if (is_new) at->second = program_.add(lower_forward(with(v), stage));
-  return at->second;
-}
-
-BlockId Lowerer::first_forward(int stage, const Variant& v) {
-  const auto [at, is_new] = first_forward_.try_emplace(stage);
-  if (is_new) at->second = program_.add(lower_first_forward(with(v), stage));
+BlockId Lowerer::forward(int stage, const Variant& v, bool gathers_updated) {
+  const auto [at, is_new] = forward_.try_emplace({stage, v.zero >= 3, gathers_updated});
+  if (is_new) at->second = program_.add(lower_forward(with(v), stage, gathers_updated));
   return at->second;
 }
 
@@ -58,7 +51,7 @@ BlockId Lowerer::update(const Variant& v, const std::vector<EventId>& synchronis
   return at->second;
 }
 
-void Lowerer::add_backward(ProgramBuilder::Blocks& blocks, MicroBatchPosition position, const Variant& v, bool split) {
+void Lowerer::add_backward(PassBlocks& blocks, MicroBatchPosition position, const Variant& v, bool split) {
   std::vector<BlockId>& of_stages = (split ? blocks.inputs : blocks.backward)[position];
   std::vector<BlockId>& of_weights = blocks.weights[position];
   of_stages.resize(blocks.forward.size());
@@ -71,12 +64,12 @@ void Lowerer::add_backward(ProgramBuilder::Blocks& blocks, MicroBatchPosition po
 }
 
 const Program& Lowerer::lower(const Variant& variant) & {
-  ProgramBuilder::Blocks blocks;
+  PassBlocks blocks;
   std::vector<EventId> synchronised;
   const bool gathers_first = gathers_updated_weights(variant) && with(variant).overlap.parameters;
   for (int s = 0; s < plan_.stages; ++s) {
-    blocks.forward.push_back(forward(s, variant));
-    if (gathers_first) blocks.first_forward.push_back(first_forward(s, variant));
+    blocks.forward.push_back(forward(s, variant, false));
+    if (gathers_first) blocks.first_forward.push_back(forward(s, variant, true));
   }
   // These micro-batches meet every position that occurs; `only` and `last` are one and the same where there is one micro-batch.
   for (const int m : {0, 1, plan_.micro_batches - 1}) {

@@ -7,7 +7,6 @@
 //   weight_traffic.hpp  WeightGathers, GradientBuckets; kernel_slices.hpp: products in slices, for overlap
 
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "sim/dataflow/dataflow.hpp"
@@ -43,12 +42,11 @@ class Lowerer {
     return {plan_,    v,       data_.flow, data_.synchronisation, framework_, cluster_, overlap, costs_, interned_, deliveries_, gradients_,
             program_, events_, offloaded_};
   }
-  BlockId forward(int stage, const Variant& v);
-  // The first micro-batch's, where it gathers updated weights.
-  BlockId first_forward(int stage, const Variant& v);
+  // gathers_updated: of lower_forward().
+  BlockId forward(int stage, const Variant& v, bool gathers_updated);
   const Backward& backward(int stage, MicroBatchPosition position, const Variant& v, bool split);
   // Adds the backward blocks of a position, split or whole, and what they synchronise.
-  void add_backward(ProgramBuilder::Blocks& blocks, MicroBatchPosition position, const Variant& v, bool split);
+  void add_backward(PassBlocks& blocks, MicroBatchPosition position, const Variant& v, bool split);
   BlockId update(const Variant& v, const std::vector<EventId>& synchronised);
 
   const pcg::Plan& plan_;
@@ -63,8 +61,7 @@ class Lowerer {
   Events events_;
   std::vector<OffloadedBlocks> offloaded_;  // Lowering::offloaded
   // Blocks by what they depend on.
-  std::map<std::pair<int, bool>, BlockId> forward_;                                              // stage, whether weights are gathered
-  std::map<int, BlockId> first_forward_;                                                         // stage
+  std::map<std::tuple<int, bool, bool>, BlockId> forward_;  // stage, whether weights are gathered, and whether they are updated ones
   std::map<std::tuple<int, MicroBatchPosition, pcg::Recompute, int, bool>, Backward> backward_;  // ZeRO stage as far as it matters; split
   std::map<std::pair<int, std::vector<EventId>>, BlockId> update_;                               // ZeRO stage, what it waits for
 };

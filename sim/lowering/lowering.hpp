@@ -18,7 +18,6 @@
 namespace sim {
 
 // The programs of a plan's variants under construction: what they share in tables that grow, and which blocks the present one is made of.
-// Internal to sim/lowering.
 class ProgramBuilder {
  public:
   ProgramBuilder(const CostTable& costs, const profiles::FrameworkProfile& framework, const pcg::Plan& plan);
@@ -40,12 +39,7 @@ class ProgramBuilder {
   void add_note(base::NoteKind kind, std::string code, std::string text);
 
   // The program that these blocks make, with what `interned` has numbered, and notes of what the costs assume. It changes with the next.
-  struct Blocks {
-    std::vector<BlockId> forward, first_forward;
-    ByPosition<std::vector<BlockId>> backward, inputs, weights;
-    BlockId update;
-  };
-  const Program& build(Blocks blocks, const Interning& interned, const CostTable& costs);
+  const Program& build(PassBlocks blocks, const Interning& interned, const CostTable& costs);
   [[nodiscard]] Program take() && { return std::move(program_); }
 
  private:
@@ -67,7 +61,7 @@ std::uint32_t append(Block& block, Item item);
 
 // Events by their meaning: a tensor or a gradient has crossed from one virtual stage to another, a stage's gradients are synchronised, its
 // last backward pass has ended. The emitter that signals an event asks for its number here; the one that waits looks it up. An event that
-// means the same in several variants of a plan has one number. Internal to sim/lowering.
+// means the same in several variants of a plan has one number.
 class Events {
  public:
   // `program` numbers the events and outlives the object.
@@ -127,7 +121,7 @@ struct Lowering {
 
 // Exchanges of tokens between the ranks that share experts out: by dispatch and by combine.
 // Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued after
-// them. Internal to sim/lowering.
+// them.
 // The stream of a movement inside a stage, of what `producer` makes and `consumer` reads, or of its gradient.
 [[nodiscard]] StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement);
 

@@ -18,13 +18,12 @@ class ForwardEmitter {
   ForwardEmitter(const Lowering& l, Block& block, int stage)
       : l_(l), block_(block), stage_(stage), delivered_(l.deliveries.made_by(stage)), left_(l.deliveries.made_by(stage)) {}
 
-  // Nodes ascending. recompute: nothing leaves the set of nodes, what comes from outside it is there, the first item waits for
-  // `after` and `waits_on`, every part is labelled as recomputation.
-  void emit(std::span<const std::uint32_t> nodes);
+  // Nodes ascending. Kernels wait for the weights that are gathered for them (WeightGathers or UpdatedWeights).
+  template <class Weights>
+  void emit(std::span<const std::uint32_t> nodes, Weights weights);
+  // Nothing leaves the set of nodes, what comes from outside it is there, the first item waits for `after` and `waits_on`, every part is
+  // labelled as recomputation.
   void emit_recomputation(std::span<const std::uint32_t> nodes, std::vector<std::uint32_t> after, std::vector<EventId> waits_on);
-
-  // The first micro-batch: kernels wait for the weights that are gathered.
-  void emit(std::span<const std::uint32_t> nodes, const UpdatedWeights& updated);
 
   // The next compute item waits for these items (weights being gathered).
   void wait_for(std::vector<std::uint32_t> items) { pending_.insert(pending_.end(), items.begin(), items.end()); }
@@ -77,14 +76,12 @@ class ForwardEmitter {
   std::vector<EventId> pending_waits_on_;
 };
 
-// One virtual stage's forward pass.
+// One virtual stage's forward pass. gathers_updated: the first micro-batch's, which gathers updated weights (UpdatedWeights).
 // Requires: those of lower stages were lowered before.
-[[nodiscard]] Block lower_forward(const Lowering& l, int stage);
-// The first micro-batch's, which gathers updated weights (UpdatedWeights).
-[[nodiscard]] Block lower_first_forward(const Lowering& l, int stage);
+[[nodiscard]] Block lower_forward(const Lowering& l, int stage, bool gathers_updated);
 
-// The backward pass of one virtual stage. Internal to sim/lowering.
-// A backward pass, and the events by which it says that gradients are synchronised: the update waits for all of them.
+// The backward pass of one virtual stage, and the events by which it says that gradients are synchronised: the update waits for all of
+// them.
 struct BackwardBlock {
   Block block;
   Block weights;  // the gradients of weights, where these have a pass of their own
@@ -95,7 +92,7 @@ struct BackwardBlock {
 // Requires: all forward passes, and the backward passes of higher stages, were lowered before.
 [[nodiscard]] BackwardBlock lower_backward(const Lowering& l, int stage, MicroBatchPosition position, bool split);
 
-// The end of an iteration, for all stages. Internal to sim/lowering.
+// The end of an iteration, for all stages.
 // Requires: all passes were lowered before; `synchronised`: what their backward passes give.
 [[nodiscard]] Block lower_update(const Lowering& l, const std::vector<EventId>& synchronised);
 

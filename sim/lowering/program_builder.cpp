@@ -82,13 +82,8 @@ void ProgramBuilder::add_note(base::NoteKind kind, std::string code, std::string
   if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
 }
 
-const Program& ProgramBuilder::build(Blocks blocks, const Interning& interned, const CostTable& costs) {
-  program_.forward = std::move(blocks.forward);
-  program_.first_forward = std::move(blocks.first_forward);
-  program_.backward = std::move(blocks.backward);
-  program_.inputs = std::move(blocks.inputs);
-  program_.weights = std::move(blocks.weights);
-  program_.update = blocks.update;
+const Program& ProgramBuilder::build(PassBlocks blocks, const Interning& interned, const CostTable& costs) {
+  static_cast<PassBlocks&>(program_) = std::move(blocks);
   // Numbers are never given anew, so what the program has of the tables is their beginning.
   const auto append_new = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(to.size()), from.end());
@@ -118,8 +113,7 @@ Item moving(StreamKind stream, MovementId movement, std::string_view what, std::
 }
 
 std::uint32_t append(Block& block, Item item) {
-  std::sort(item.after.begin(), item.after.end());
-  item.after.erase(std::unique(item.after.begin(), item.after.end()), item.after.end());
+  make_ascending(item.after);
   block.items.push_back(std::move(item));
   return static_cast<std::uint32_t>(block.items.size() - 1);
 }

@@ -7,12 +7,6 @@
 namespace sim {
 namespace {
 
-template <class Operator>
-bool has_operator(const Lowering& l, std::uint32_t node) {
-  const pcg::Operator* op = l.plan.pcg.nodes()[node].operation();
-  return op != nullptr && std::holds_alternative<Operator>(*op);
-}
-
 // Collectives of tensor parallelism among the ranks of one expert leave the tokens where they are, unless all ranks gather all tokens.
 bool moves_tokens(const Movement& movement, pcg::Dispatch by) {
   if (by == pcg::Dispatch::all_gather) return !movement.empty();
@@ -24,7 +18,7 @@ bool moves_tokens(const Movement& movement, pcg::Dispatch by) {
 }  // namespace
 
 StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement) {
-  const bool exchange = has_operator<pcg::MoeDispatch>(l, producer) || has_operator<pcg::MoeCombine>(l, consumer);
+  const bool exchange = operation_of<pcg::MoeDispatch>(l.plan, producer) || operation_of<pcg::MoeCombine>(l.plan, consumer);
   return l.overlap.experts && exchange && moves_tokens(l.interned[movement], l.plan.dispatch) ? StreamKind::experts
                                                                                               : StreamKind::communication;
 }

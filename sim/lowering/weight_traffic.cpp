@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "sim/memory/model_states.hpp"
@@ -61,7 +60,7 @@ int zero_of(const Lowering& l, std::uint32_t weight) {
 }
 
 double shard_elements(const Lowering& l, std::uint32_t node, std::uint32_t input) {
-  return static_cast<double>(l.flow.layouts[node].inputs[input].shape.shard().elements());
+  return l.flow.layouts[node].inputs[input].shard_elements();
 }
 
 std::vector<HeldWeight> held_weights(const Lowering& l, int stage) {
@@ -132,8 +131,6 @@ MovementId in_every_group(const Lowering& l, CollectiveKind kind, const SyncPatt
   for (const auto& group : pattern.groups) round.push_back({kind, bytes, group});
   return l.interned.intern(Movement{{std::move(round)}});
 }
-
-WeightGathers::WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
 
 std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   if (l_.variant.zero < 3 || block_of(node) == current_) return {};

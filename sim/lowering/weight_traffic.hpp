@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,11 +46,11 @@ void add_host_time_of_units(const Lowering& l, Block& block);
 // ZeRO-3: weights are gathered block by block before they are used, at most as many blocks ahead as profiles::prefetch_units says of the
 // computation, and freed after. With n units ahead the gather of block k of a pass may start when block k - n - 1 of the pass has been
 // computed: n + 1 blocks are whole at most. Blocks that the plan does not shard and that read nothing sharded do not count. A pass does
-// not wait for the one before it. Internal to sim/lowering.
+// not wait for the one before it.
 class WeightGathers {
  public:
   // `nodes` in the order in which they are emitted. Does nothing unless the variant shards weights.
-  WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes);
+  WeightGathers(const Lowering& l, Block& block, std::span<const std::uint32_t> nodes) : l_(l), block_(block), nodes_(nodes) {}
   // Call before a node's items are emitted: gathers of a block that begins here. Returns the items to wait for.
   std::vector<std::uint32_t> before(std::uint32_t node);
 
@@ -67,7 +66,7 @@ class WeightGathers {
 
 // Weights that ZeRO-1 and -2 have updated in shards, gathered when the next iteration begins: bucket by bucket in the order of the layers,
 // during the forward pass of the first micro-batch, whose kernels wait for the weights that they read. Iterations follow each other, so
-// each one begins so. Internal to sim/lowering.
+// each one begins so.
 class UpdatedWeights {
  public:
   // Puts the gathers of a stage's weights at the end of `block`.
@@ -82,8 +81,7 @@ class UpdatedWeights {
 };
 
 // Gradient synchronisation of one virtual stage: weights become ready in backward order, are put into buckets by who adds up with whom,
-// and a full bucket is sent. Weights that ZeRO-3 shards have buckets of their own: one for each block of the graph. Internal to
-// sim/lowering.
+// and a full bucket is sent. Weights that ZeRO-3 shards have buckets of their own: one for each block of the graph.
 class GradientBuckets {
  public:
   // Sends into `block` of a stage; a bucket goes once it holds `capacity` bytes per device or more.

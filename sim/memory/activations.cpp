@@ -7,7 +7,6 @@
 #include "pcg/sharding/internal_collectives.hpp"
 #include "pcg/work/work.hpp"
 #include "profiles/device_profile.hpp"
-#include "sim/dataflow/flow_graph.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/dataflow/token_routing.hpp"
 
@@ -152,10 +151,9 @@ bool Activations::saves_norm_separately(std::uint32_t node) const {
 double Activations::saved_by_framework(std::uint32_t node) const {
   const pcg::Operator& op = *plan_.pcg.node(pcg::NodeId(node)).operation();
   const pcg::Precision precision = plan_.training.precision;
-  if (saves_norm_separately(node))
-    return framework_.memory.rms_norm.value() * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
+  if (saves_norm_separately(node)) return framework_.memory.rms_norm.value() * flow_.layouts[node].inputs[0].shard_elements();
   if (std::holds_alternative<pcg::CrossEntropy>(op) && pcg::is_half(precision))
-    return (framework_.memory.loss_kept.value() - 4) * static_cast<double>(flow_.layouts[node].inputs[0].shape.shard().elements());
+    return (framework_.memory.loss_kept.value() - 4) * flow_.layouts[node].inputs[0].shard_elements();
   if (const auto* attention = std::get_if<pcg::Attention>(&op))
     return attention->flash && copies_attention_output_ ? pcg::bytes_of(flow_.layouts[node].outputs[0].shape.shard(), precision).value()
                                                         : 0;

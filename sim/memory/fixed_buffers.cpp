@@ -10,15 +10,14 @@
 namespace sim {
 namespace {
 
-bool is_expert(const pcg::PcgNode& n) { return std::holds_alternative<pcg::ExpertLinear>(*n.operation()); }
+bool is_expert(const pcg::Plan& plan, std::uint32_t node) { return operation_of<pcg::ExpertLinear>(plan, node) != nullptr; }
 
 // The nodes that multiply a weight, ascending, by device.
 std::vector<std::vector<std::uint32_t>> products_of(const pcg::Plan& plan, const FlowGraph& flow, std::size_t devices) {
   std::vector<std::vector<std::uint32_t>> products(devices);
   for (const std::vector<std::uint32_t>& nodes : flow.stage_nodes)
     for (const std::uint32_t n : nodes) {
-      const pcg::PcgNode& node = plan.pcg.node(pcg::NodeId(n));
-      if (!std::holds_alternative<pcg::Linear>(*node.operation()) && !is_expert(node)) continue;
+      if (operation_of<pcg::Linear>(plan, n) == nullptr && !is_expert(plan, n)) continue;
       for (const base::DeviceId d : flow.layouts[n].points)
         if (products[d.value].empty() || products[d.value].back() != n) products[d.value].push_back(n);
     }
@@ -30,9 +29,8 @@ double distinct_parameters(const pcg::Plan& plan, const FlowGraph& flow, const s
   std::map<std::pair<pcg::TensorRef, bool>, std::vector<std::vector<std::int64_t>>> joined;
   for (const std::uint32_t n : products) {
     if (!trains_weights(flow, n)) continue;
-    const pcg::TensorShape weight = flow.layouts[n].inputs[1].shape.shard();
-    const bool expert = is_expert(plan.pcg.node(pcg::NodeId(n)));
-    std::vector<std::int64_t> sizes = weight.sizes;
+    const bool expert = is_expert(plan, n);
+    std::vector<std::int64_t> sizes = flow.layouts[n].inputs[1].shape.shard().sizes;
     if (expert) sizes.front() = 1;
     joined[{flow.origins[n][0], expert}].push_back(std::move(sizes));
   }
@@ -56,8 +54,7 @@ void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const 
                             std::vector<base::Bytes>& fixed) {
   std::vector<double> largest(fixed.size());
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
-    const pcg::PcgNode& node = plan.pcg.nodes()[n];
-    if (!node.computes() || !std::holds_alternative<pcg::MoeDispatch>(*node.operation())) continue;
+    if (operation_of<pcg::MoeDispatch>(plan, n) == nullptr) continue;
     const std::int64_t ranks = ranks_of_experts(plan, flow, n);
     if (ranks == 1) continue;
     const pcg::TensorShape own = plan.pcg.shard_inputs(pcg::NodeId(n))[0];
@@ -91,7 +88,7 @@ std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& f
   for (std::size_t d = 0; d < fixed.size(); ++d) {
     if (products[d].empty()) continue;
     const base::Bytes workspace = profiles::device_profile(cluster.devices()[d].type).product_workspace;
-    const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan.pcg.node(pcg::NodeId(n))); });
+    const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan, n); });
     fixed[d] += behaviours.product_workspace.value_or(workspace) * behaviours.product_workspaces +
                 workspace * (behaviours.library_workspaces + (experts ? behaviours.expert_workspaces : 0));
     if (!behaviours.gradient_placeholders) continue;

@@ -8,7 +8,6 @@
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/dataflow/dataflow.hpp"
-#include "sim/dataflow/flow_graph.hpp"
 #include "sim/results/simulation_result.hpp"
 #include "topology/cluster.hpp"
 
@@ -20,6 +19,7 @@ struct BlockMemory {
   base::Bytes saved;      // from its forward to its backward pass
   base::Bytes temporary;  // while its backward pass runs
   base::Bytes gradients;  // of the lazily allocated ones, what its backward pass makes
+  auto operator<=>(const BlockMemory&) const = default;
 };
 
 // Bytes of one device; per virtual stage where it says so.
@@ -37,6 +37,7 @@ struct DeviceMemory {
   std::vector<std::vector<BlockMemory>> blocks;  // per stage, ascending; empty unless they are asked for
   [[nodiscard]] base::Bytes states() const { return weights + gradients + optimizer; }
   [[nodiscard]] base::Bytes always() const { return states() + fixed; }
+  auto operator<=>(const DeviceMemory&) const = default;
 };
 
 // Returns: one per device of the cluster, zero where the plan does not use it.

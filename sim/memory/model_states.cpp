@@ -23,13 +23,8 @@ StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBy
 
 // Numbers that an optimizer keeps for each parameter.
 int optimizer_moments(pcg::Optimizer o) {
-  switch (o) {
-    case pcg::Optimizer::adam: return 2;
-    case pcg::Optimizer::momentum:
-    case pcg::Optimizer::muon: return 1;
-    case pcg::Optimizer::sgd: return 0;
-  }
-  return 0;
+  if (o == pcg::Optimizer::adam) return 2;
+  return o == pcg::Optimizer::sgd ? 0 : 1;
 }
 
 // Adds what passes while Adam updates on the device: no states, so its traffic is not the update's (optimizer_kernel.hpp).
@@ -100,41 +95,36 @@ std::vector<StateBytes> model_states(const pcg::Plan& plan, const Dataflow& data
   // 2BW keeps the weights of the update before, which micro-batches under way began with.
   const double versions = plan.schedule == pcg::ScheduleKind::two_bw ? 2 : 1;
   std::vector<StateBytes> devices;
-  for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) {
-    std::set<pcg::TensorRef> seen;
-    for (const std::uint32_t n : nodes) {
-      for (std::size_t i = 0; i < data.flow.origins[n].size(); ++i) {
-        const pcg::TensorRef from = data.flow.origins[n][i];
-        // A tied weight is held once by a stage, however many of its operators read it.
-        if (!plan.pcg.node(from.node).is_weight() || !seen.insert(from).second) continue;
-        const Layout& l = data.flow.layouts[n].inputs[i];
-        const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, static_cast<std::uint32_t>(i)));
-        const WeightBytes bytes = weight_bytes_of(plan, framework, n, static_cast<std::uint32_t>(i), copies_columns);
-        ModelStateBytes each = model_state_bytes(plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
-        each.weight = bytes.kept;
-        const int stage = pcg::zero_of_block(zero, plan.memory.zero, plan.pcg.node(from.node).block);
-        const bool trained = plan.pcg.node(from.node).is_trained(), fp32 = trained && has_fp32_shards(plan, framework, stage);
-        if (fp32) each.weight = each.gradient = 4, each.optimizer -= 4;
-        add_temporaries(each, plan, framework, optimizer_of(plan, n, static_cast<std::uint32_t>(i)));
-        const auto elements = static_cast<double>(l.shape.shard().elements());
-        StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
-        if (!trained) states = {.weights = states.weights};
-        // Micro-batches after the first find gradients there.
-        const bool once = plan.stages == 1 && plan.micro_batches == 1;
-        if (fp32 && once && pcg::shards_gradients(stage, plan.memory.zero)) states.lazy_gradients = states.gradients;
-        if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
-        for (const base::DeviceId d : l.devices) {
-          if (d.value >= devices.size()) devices.resize(d.value + 1);
-          devices[d.value].weights += states.weights * versions;
-          devices[d.value].gradients += states.gradients;
-          devices[d.value].optimizer += states.optimizer;
-          devices[d.value].update += states.update;
-          devices[d.value].lazy_gradients += states.lazy_gradients;
-          devices[d.value].copies += states.copies;
-        }
-      }
+  // A tied weight is held once by a stage, however many of its operators read it.
+  const auto add = [&](std::uint32_t n, std::uint32_t i, const pcg::PcgNode& weight) {
+    const Layout& l = data.flow.layouts[n].inputs[i];
+    const double share = 1.0 / static_cast<double>(data.synchronisation.shared_by(n, i));
+    const WeightBytes bytes = weight_bytes_of(plan, framework, n, i, copies_columns);
+    const pcg::Optimizer by = optimizer_of(plan, n, i);
+    ModelStateBytes each = model_state_bytes(plan, framework, by);
+    each.weight = bytes.kept;
+    const int stage = pcg::zero_of_block(zero, plan.memory.zero, weight.block);
+    const bool trained = weight.is_trained(), fp32 = trained && has_fp32_shards(plan, framework, stage);
+    if (fp32) each.weight = each.gradient = 4, each.optimizer -= 4;
+    add_temporaries(each, plan, framework, by);
+    const double elements = l.shard_elements();
+    StateBytes states = states_of(stage, plan.memory.zero, each, elements, share);
+    if (!trained) states = {.weights = states.weights};
+    // Micro-batches after the first find gradients there.
+    const bool once = plan.stages == 1 && plan.micro_batches == 1;
+    if (fp32 && once && pcg::shards_gradients(stage, plan.memory.zero)) states.lazy_gradients = states.gradients;
+    if (stage < 3) states.copies = base::Bytes(elements * bytes.copied);
+    for (const base::DeviceId d : l.devices) {
+      if (d.value >= devices.size()) devices.resize(d.value + 1);
+      devices[d.value].weights += states.weights * versions;
+      devices[d.value].gradients += states.gradients;
+      devices[d.value].optimizer += states.optimizer;
+      devices[d.value].update += states.update;
+      devices[d.value].lazy_gradients += states.lazy_gradients;
+      devices[d.value].copies += states.copies;
     }
-  }
+  };
+  for (const std::vector<std::uint32_t>& nodes : data.flow.stage_nodes) each_weight(plan, data.flow, nodes, add);
   return devices;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/numbering/interning.hpp"
 
-#include <algorithm>
-
 #include "pcg/plan/low_precision.hpp"
 #include "pcg/plan/plan.hpp"
 
@@ -44,8 +42,7 @@ LayoutId Interning::layout_id(const Layout& l) {
 
 DeviceSetId Interning::device_set(std::span<const base::DeviceId> devices) {
   std::vector<base::DeviceId> sorted(devices.begin(), devices.end());
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  make_ascending(sorted);
   const auto [it, fresh] = set_numbers_.try_emplace(std::move(sorted), DeviceSetId(device_sets_.size()));
   if (fresh) device_sets_.push_back(it->first);
   return it->second;
@@ -71,23 +68,20 @@ MovementId Interning::intern(Movement m) {
   return it->second;
 }
 
-MovementId Interning::movement(LayoutId from, LayoutId to, pcg::Element element, Wire wire, pcg::BetweenStages how,
-                               const std::optional<TokenRouting>& tokens) {
-  if (wire == Wire::cast) {
-    const MovementId gather = movement(from, to, element, Wire::stored, how, tokens);
+MovementId Interning::movement(const Resharding& r) {
+  if (r.wire == Wire::cast) {
+    const MovementId gather = movement({r.from, r.to, r.element, Wire::stored, r.how, r.tokens});
     if (!only_gathers(movements_[gather.value])) return gather;  // sums are added up in bf16
   }
-  const base::Bytes bytes = wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
-                                               : pcg::element_bytes(element, plan_.training.precision);
-  const bool passed_on = tokens && plan_.dispatch != pcg::Dispatch::all_to_all;
-  const std::tuple key{from, to, bytes.value(), how, passed_on ? tokens : std::nullopt};
-  if (const auto it = reshards_.find(key); it != reshards_.end()) return it->second;
-  Movement made = reshard(*layout_by_id_[from.value], *layout_by_id_[to.value], bytes, cluster_, how);
-  if (passed_on)
-    made = plan_.dispatch == pcg::Dispatch::all_gather ? gathered(std::move(made), *tokens) : forwarded(std::move(made), *tokens, cluster_);
-  const MovementId id = intern(std::move(made));
-  reshards_.emplace(key, id);
-  return id;
+  const base::Bytes bytes = r.wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
+                                                 : pcg::element_bytes(r.element, plan_.training.precision);
+  const bool passed_on = r.tokens && plan_.dispatch != pcg::Dispatch::all_to_all;
+  const auto [at, is_new] = reshards_.try_emplace({r.from, r.to, bytes.value(), r.how, passed_on ? r.tokens : std::nullopt});
+  if (!is_new) return at->second;
+  Movement made = reshard(*layout_by_id_[r.from.value], *layout_by_id_[r.to.value], bytes, cluster_, r.how);
+  if (passed_on && plan_.dispatch == pcg::Dispatch::all_gather) made = gathered(std::move(made), *r.tokens);
+  else if (passed_on) made = forwarded(std::move(made), *r.tokens, cluster_);
+  return at->second = intern(std::move(made));
 }
 
 InternalMovementIds Interning::numbered(InternalMovements::Side movements) {

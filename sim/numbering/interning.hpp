@@ -32,6 +32,15 @@ struct InternalMovementIds {
 // How numbers travel: as the precision stores them, or cast for the products that read them.
 enum class Wire { stored, cast };
 
+// A tensor or a gradient on its way from one layout to another.
+struct Resharding {
+  LayoutId from, to;
+  pcg::Element element;
+  Wire wire = Wire::stored;
+  pcg::BetweenStages how;              // how_to_move()
+  std::optional<TokenRouting> tokens;  // it is what tokens send to experts or get from them
+};
+
 class Interning {
  public:
   // Layouts of a computing node, numbered as sim::NodeLayouts has them.
@@ -49,10 +58,7 @@ class Interning {
   [[nodiscard]] DeviceSetId union_of(const std::set<DeviceSetId>& sets);
   [[nodiscard]] const LayoutIds& layouts_of(std::uint32_t node) const { return layouts_[flow_.layouts.number(node)]; }
   [[nodiscard]] MovementId intern(Movement m);
-  // The movement of a tensor from one layout to another. `how`: how_to_move(). `tokens`: it is what tokens send to experts or get from
-  // them.
-  [[nodiscard]] MovementId movement(LayoutId from, LayoutId to, pcg::Element element, Wire wire, pcg::BetweenStages how,
-                                    const std::optional<TokenRouting>& tokens);
+  [[nodiscard]] MovementId movement(const Resharding& r);
   [[nodiscard]] const InternalMovementIds& internal_forward(std::uint32_t node);
   [[nodiscard]] const InternalMovementIds& internal_backward(std::uint32_t node);
   [[nodiscard]] const Movement& operator[](MovementId m) const { return movements_[m.value]; }

@@ -5,11 +5,9 @@
 // Variants of one plan share the numbers: a block, movement, set of devices or event has the same number in all
 // of their programs.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -43,9 +41,7 @@ enum class StreamKind : std::uint8_t {
   from_host,
   host_update
 };
-inline constexpr std::array kStreamKinds = {StreamKind::compute,   StreamKind::communication, StreamKind::gradients, StreamKind::replicas,
-                                            StreamKind::experts,   StreamKind::pipeline,      StreamKind::host,      StreamKind::to_host,
-                                            StreamKind::from_host, StreamKind::host_update};
+inline constexpr auto kStreamKinds = static_cast<std::uint32_t>(StreamKind::host_update) + 1;  // how many
 
 // One stream of every device of a class (sim/folding/folding.hpp).
 struct StreamId {
@@ -54,9 +50,9 @@ struct StreamId {
   auto operator<=>(const StreamId&) const = default;
 };
 
-// The number of a stream in a task graph: class by class, in the order of kStreamKinds.
+// The number of a stream in a task graph: class by class, in the order of StreamKind.
 [[nodiscard]] constexpr std::uint32_t number_of(StreamId id) {
-  return id.device_class * static_cast<std::uint32_t>(kStreamKinds.size()) + static_cast<std::uint32_t>(id.kind);
+  return id.device_class * kStreamKinds + static_cast<std::uint32_t>(id.kind);
 }
 
 using MovementId = base::Id<struct MovementTag>;
@@ -113,7 +109,8 @@ struct Block {
   std::vector<Item> items;
 };
 
-struct Program {
+// The blocks of each pass.
+struct PassBlocks {
   std::vector<BlockId> forward;        // one per virtual stage
   std::vector<BlockId> first_forward;  // the first micro-batch's instead, where it has its own; else empty
   // One per virtual stage; none for positions that do not occur, and for passes that the schedule does not have.
@@ -131,6 +128,9 @@ struct Program {
     }
     return backward[position];
   }
+};
+
+struct Program : PassBlocks {
   [[nodiscard]] const Block& block(BlockId id) const { return blocks[id.value]; }
   // Returns: host seconds to launch a collective or a message on a device of a type.
   // Cost: O(n) of a collective of n devices.

@@ -1,16 +1,12 @@
 #include "sim/results/simulation_result.hpp"
 
+#include <array>
+
 namespace sim {
 
 const char* to_text(PathKind k) {
-  switch (k) {
-    case PathKind::operation: return "operator";
-    case PathKind::collective: return "collective";
-    case PathKind::transfer: return "transfer";
-    case PathKind::host: return "host";
-    case PathKind::wait: return "wait";
-  }
-  return "";
+  constexpr std::array kNames = {"operator", "collective", "transfer", "host", "wait"};
+  return kNames.at(static_cast<std::size_t>(k));
 }
 
 const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config) {

@@ -5,14 +5,15 @@
 #include <deque>
 
 #include "base/check.hpp"
-#include "pcg/plan/plan.hpp"
 
 namespace sim {
 namespace {
 
-constexpr int kNear = 0, kFar = 1;  // chunks
-
+// DualPipe's order of passes. Chunk 0 of a pair of ranks is the stage that lies nearer to the end where micro-batches of its direction
+// begin, chunk 1 the other one.
 class DualPipe {
+  static constexpr int kNear = 0, kFar = 1;  // chunks
+
  public:
   DualPipe(const Schedule& s, int rank) : schedule_(s), rank_(rank), inner_(s.ranks - rank - 1) {}
 
@@ -98,10 +99,6 @@ class DualPipe {
 
 using pcg::ScheduleKind;
 
-// DualPipe's order of passes. Chunk 0 of a pair of ranks is the stage that lies nearer to the end where micro-batches of its direction
-// begin, chunk 1 the other one.
-std::vector<Slot> dual_pipe(const Schedule& s, int rank) { return DualPipe(s, rank).run(); }
-
 // How many micro-batches go through a chunk before the next chunk has its turn.
 std::vector<int> rounds_of(const Schedule& s) {
   if (s.kind == ScheduleKind::interleaved) return std::vector<int>(static_cast<std::size_t>(s.micro_batches / s.ranks), s.ranks);
@@ -184,7 +181,7 @@ std::vector<Slot> slots_of(const Schedule& s, int rank) {
   BASE_CHECK(s.kind != ScheduleKind::flexible || s.group >= std::min(s.ranks, s.micro_batches), "groups of {} for {} ranks", s.group,
              s.ranks);
   BASE_CHECK(s.kind != ScheduleKind::dual_pipe || s.chunks == 2, "dualpipe with {} chunks", s.chunks);
-  return s.kind == ScheduleKind::dual_pipe ? dual_pipe(s, rank) : alternate(s, rank);
+  return s.kind == ScheduleKind::dual_pipe ? DualPipe(s, rank).run() : alternate(s, rank);
 }
 
 // The last rank warms up for the shortest time.

@@ -26,7 +26,7 @@ struct HostWork {
 class Counter {
  public:
   Counter(const Program& program, const Folded& folded, const ClassTimes& times)
-      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()), set_classes_(program, folded) {}
+      : program_(program), folded_(folded), times_(times), work_(folded.sizes.size()) {}
 
   void operator()(const Compute& kernels) { add(kernels.devices, kernels.parts, kernels.host_drains); }
   // A mark waits for the launches before it, as kernels that take no time would.
@@ -49,7 +49,7 @@ class Counter {
   }
 
   void add(DeviceSetId devices, std::span<const Part> parts, bool drains) {
-    for (std::uint32_t c : set_classes_.of(devices)) {
+    for (std::uint32_t c : times_.classes_of(devices)) {
       HostWork& h = work_[c];
       if (drains && h.first_s) h.reached_s = std::max(h.reached_s, *h.first_s + h.kernels_s);
       launch(h, times_.launch_s(parts, c));
@@ -66,7 +66,6 @@ class Counter {
   const Folded& folded_;
   const ClassTimes& times_;
   std::vector<HostWork> work_;
-  SetClasses set_classes_;
 };
 
 // One per device class.
@@ -77,12 +76,6 @@ std::vector<HostWork> host_work(const Block& block, const Program& program, cons
 }
 
 constexpr std::uint32_t kNoRun = 0xffffffff;
-
-template <class T>
-void sort_unique(std::vector<T>& v) {
-  std::ranges::sort(v);
-  v.erase(std::unique(v.begin(), v.end()), v.end());
-}
 
 // The entries that some work waits for on one device class.
 struct Waits {
@@ -101,8 +94,7 @@ class Compiler {
         growing_(folded.sizes.size(), kNoRun),
         concerning_(block.items.size()),
         hosts_(host_work(block, program, folded, times)),
-        host_started_(folded.sizes.size(), false),
-        set_classes_(program, folded) {}
+        host_started_(folded.sizes.size(), false) {}
 
   CompiledBlock run() {
     for (std::size_t i = 0; i < block_.items.size(); ++i) {
@@ -116,25 +108,121 @@ class Compiler {
  private:
   using ClassEntry = std::pair<std::uint32_t, std::uint32_t>;  // device class, entry
 
-  void add(std::size_t index, const Compute& kernels);
+  void add(std::size_t index, const Compute& kernels) {
+    for (std::uint32_t c : times_.classes_of(kernels.devices)) add_run(index, kernels, c);
+  }
   void add(std::size_t index, const Mark& mark) { add(index, Compute{mark.devices, {}}); }  // a run of no kernels
-  void add(std::size_t index, const Move& move);
-  void add(std::size_t index, const Copy& copy);
-  void add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class);
-  Entry transfer_entry(std::size_t index, const Move& move, std::size_t round, std::uint32_t transfer);
+  void add(std::size_t index, const Move& move) {
+    const auto& rounds = folded_.of_movement[move.movement.value];
+    for (std::size_t r = 0; r < rounds.size(); ++r) {
+      std::vector<ClassEntry> delivered;
+      for (std::uint32_t t : rounds[r]) {
+        const std::uint32_t entry = add_entry(transfer_entry(index, move, r, t));
+        for (std::uint32_t c : folded_.transfers[t].delivers_to) delivered.push_back({c, entry});
+      }
+      concerning_[index].insert(concerning_[index].end(), delivered.begin(), delivered.end());
+    }
+  }
+
+  void add(std::size_t index, const Copy& copy) {
+    const Item& item = block_.items[index];
+    for (const std::uint32_t c : times_.classes_of(copy.devices)) {
+      std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
+      end_runs(named, c);
+      Entry e{CopyRun{c, base::Seconds(times_.seconds(copy.seconds, c)), copy.stream, item.node, copy.what},
+              {{c, copy.stream}},
+              std::move(named),
+              {}};
+      for (const EventId event : item.waits_on) e.waits_on.push_back({event, c});
+      std::ranges::sort(e.waits_on);
+      concerning_[index].push_back({c, add_entry(std::move(e))});
+    }
+  }
+
+  void add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class) {
+    const Item& item = block_.items[index];
+    // Order among kernels is kept by the compute stream itself.
+    Waits waits{dependencies(item, device_class, Which::transfers), {}};
+    for (EventId e : item.waits_on) waits.waits_on.push_back({e, device_class});
+    std::ranges::sort(waits.waits_on);
+    if (const auto launch = launch_of(kernels, device_class, waits)) waits.after.push_back(*launch);  // the newest entry: still sorted
+    std::uint32_t& growing = growing_[device_class];
+    const bool grows = growing != kNoRun && std::ranges::includes(out_.entries[growing].after, waits.after) &&
+                       std::ranges::includes(out_.entries[growing].waits_on, waits.waits_on);
+    if (!grows)
+      growing = add_entry(
+          {KernelRun{device_class, {}, {}, {}}, {{device_class, StreamKind::compute}}, std::move(waits.after), std::move(waits.waits_on)});
+    KernelRun& run = std::get<KernelRun>(out_.entries[growing].work);
+    run.parts.insert(run.parts.end(), kernels.parts.begin(), kernels.parts.end());
+    run.seconds += base::Seconds(times_.kernels_s(kernels.parts, device_class));
+    const profiles::ByBasis<double> by_basis = times_.kernels_by_basis(kernels.parts, device_class);
+    for (const profiles::Basis b : profiles::kBases) run.by_basis[b] += base::Seconds(by_basis[b]);
+    concerning_[index].push_back({device_class, growing});
+    if (kernels.ends_run || !item.signals.empty()) growing = kNoRun;
+  }
+
+  // A transfer may need several classes ready: it waits for all that the item names on each, and for the rounds before it.
+  Entry transfer_entry(std::size_t index, const Move& move, std::size_t round, std::uint32_t transfer) {
+    const Item& item = block_.items[index];
+    const TransferClass& moved = folded_.transfers[transfer];
+    Entry e{TransferRun{transfer, move.stream, item.node, move.what}, {}, {}, {}};
+    for (std::uint32_t c : moved.waits_for) {
+      if (is_held_up(c)) {
+        const double seconds = times_.launch_s(program_.movements[move.movement.value].rounds[round].front(), c);
+        e.after.push_back(add_launch(c, seconds, blocks(move, moved.kind)));
+      }
+      const std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
+      end_runs(named, c);
+      e.after.insert(e.after.end(), named.begin(), named.end());
+      for (EventId b : item.waits_on) e.waits_on.push_back({b, c});
+      for (const auto& [other, entry] : concerning_[index])
+        if (other == c) e.after.push_back(entry);
+      hold_streams(e, move, moved.kind, c);
+    }
+    make_ascending(e.after);
+    std::ranges::sort(e.waits_on);
+    return e;
+  }
+
   // Whether all its members wait for a transfer that they have launched. Of a message between stages the receiver cannot: it may have
   // sent nothing yet of what the sender waits for.
   [[nodiscard]] bool blocks(const Move& move, CollectiveKind kind) const {
     return program_.blocking_launches && kind != CollectiveKind::send && move.stream != StreamKind::pipeline;
   }
-  void hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class);
-  void signal(std::size_t index);
+  void hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class) {
+    const bool sends = kind == CollectiveKind::send, between_stages = move.stream == StreamKind::pipeline;
+    if (!sends && !between_stages) e.streams.push_back({device_class, move.stream});
+    // A framework that does not overlap a stage boundary holds up the sender's kernels. The gather that may follow at the receiver does
+    // not: the receiver's compute stream has an order of its own.
+    if ((sends && between_stages && !program_.overlap_stage_boundary) || blocks(move, kind)) {
+      e.streams.push_back({device_class, StreamKind::compute});
+      growing_[device_class] = kNoRun;
+    }
+  }
+
+  void signal(std::size_t index) {
+    for (EventId event : block_.items[index].signals)
+      for (const auto& [c, e] : concerning_[index]) out_.signals.push_back({{event, c}, e});
+  }
 
   // Entries of the items that `item` names in `after`, as far as they concern a class.
   enum class Which { all, transfers };
-  std::vector<std::uint32_t> dependencies(const Item& item, std::uint32_t device_class, Which which) const;
+  std::vector<std::uint32_t> dependencies(const Item& item, std::uint32_t device_class, Which which) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t i : item.after) {
+      const auto& work = block_.items[i].work;
+      if (which == Which::transfers && !std::holds_alternative<Move>(work) && !std::holds_alternative<Copy>(work)) continue;
+      for (const auto& [c, e] : concerning_[i])
+        if (c == device_class) found.push_back(e);
+    }
+    make_ascending(found);
+    return found;
+  }
+
   // Runs among `entries` that could still grow do not: what waits for them waits for no more than they are now.
-  void end_runs(std::span<const std::uint32_t> entries, std::uint32_t device_class);
+  void end_runs(std::span<const std::uint32_t> entries, std::uint32_t device_class) {
+    if (std::ranges::find(entries, growing_[device_class]) != entries.end()) growing_[device_class] = kNoRun;
+  }
 
   [[nodiscard]] bool is_held_up(std::uint32_t device_class) const {
     const HostWork& host = hosts_[device_class];
@@ -142,7 +230,22 @@ class Compiler {
     return host.launches_s > 0 && (merged_ || blocked || host.most_waited_s > kLaunchTolerance * host.kernels_s);
   }
   // The launch that kernels have to wait for on a class, if there is one. `waits`: what the kernels wait for.
-  std::optional<std::uint32_t> launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits);
+  std::optional<std::uint32_t> launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits) {
+    const HostWork& host = hosts_[device_class];
+    const bool each = is_held_up(device_class);
+    if (!each && (host_started_[device_class] || kernels.parts.empty())) return std::nullopt;
+    const double seconds = each ? times_.launch_s(kernels.parts, device_class) : *host.first_s;
+    if (seconds <= 0) return std::nullopt;
+    const std::uint32_t launch = add_launch(device_class, seconds, kernels.host_drains || program_.blocking_launches);
+    if (kernels.host_waits) {
+      out_.entries[launch].after = waits.after;
+      out_.entries[launch].waits_on = waits.waits_on;
+    }
+    if (!each && host.launches_s > *host.first_s) add_launch(device_class, host.launches_s - *host.first_s, false);
+    host_started_[device_class] = true;
+    return launch;
+  }
+
   // `drains`: it takes a place in the device's compute stream, and so is reached when all before it is done.
   std::uint32_t add_launch(std::uint32_t device_class, double seconds, bool drains) {
     Entry launch{HostLaunch{device_class, base::Seconds(seconds)}, {{device_class, StreamKind::host}}, {}, {}};
@@ -164,132 +267,7 @@ class Compiler {
   std::vector<std::vector<ClassEntry>> concerning_;  // per item
   std::vector<HostWork> hosts_;                      // per class
   std::vector<bool> host_started_;                   // per class: its first launch is there
-  SetClasses set_classes_;
 };
-
-std::optional<std::uint32_t> Compiler::launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits) {
-  const HostWork& host = hosts_[device_class];
-  const bool each = is_held_up(device_class);
-  if (!each && (host_started_[device_class] || kernels.parts.empty())) return std::nullopt;
-  const double seconds = each ? times_.launch_s(kernels.parts, device_class) : *host.first_s;
-  if (seconds <= 0) return std::nullopt;
-  const std::uint32_t launch = add_launch(device_class, seconds, kernels.host_drains || program_.blocking_launches);
-  if (kernels.host_waits) {
-    out_.entries[launch].after = waits.after;
-    out_.entries[launch].waits_on = waits.waits_on;
-  }
-  if (!each && host.launches_s > *host.first_s) add_launch(device_class, host.launches_s - *host.first_s, false);
-  host_started_[device_class] = true;
-  return launch;
-}
-
-std::vector<std::uint32_t> Compiler::dependencies(const Item& item, std::uint32_t device_class, Which which) const {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t i : item.after) {
-    const auto& work = block_.items[i].work;
-    if (which == Which::transfers && !std::holds_alternative<Move>(work) && !std::holds_alternative<Copy>(work)) continue;
-    for (const auto& [c, e] : concerning_[i])
-      if (c == device_class) found.push_back(e);
-  }
-  sort_unique(found);
-  return found;
-}
-
-void Compiler::end_runs(std::span<const std::uint32_t> entries, std::uint32_t device_class) {
-  if (std::ranges::find(entries, growing_[device_class]) != entries.end()) growing_[device_class] = kNoRun;
-}
-
-void Compiler::add(std::size_t index, const Compute& kernels) {
-  for (std::uint32_t c : set_classes_.of(kernels.devices)) add_run(index, kernels, c);
-}
-
-void Compiler::add_run(std::size_t index, const Compute& kernels, std::uint32_t device_class) {
-  const Item& item = block_.items[index];
-  // Order among kernels is kept by the compute stream itself.
-  Waits waits{dependencies(item, device_class, Which::transfers), {}};
-  for (EventId e : item.waits_on) waits.waits_on.push_back({e, device_class});
-  std::ranges::sort(waits.waits_on);
-  if (const auto launch = launch_of(kernels, device_class, waits)) waits.after.push_back(*launch);  // the newest entry: still sorted
-  std::uint32_t& growing = growing_[device_class];
-  const bool grows = growing != kNoRun && std::ranges::includes(out_.entries[growing].after, waits.after) &&
-                     std::ranges::includes(out_.entries[growing].waits_on, waits.waits_on);
-  if (!grows)
-    growing = add_entry(
-        {KernelRun{device_class, {}, {}, {}}, {{device_class, StreamKind::compute}}, std::move(waits.after), std::move(waits.waits_on)});
-  KernelRun& run = std::get<KernelRun>(out_.entries[growing].work);
-  run.parts.insert(run.parts.end(), kernels.parts.begin(), kernels.parts.end());
-  run.seconds += base::Seconds(times_.kernels_s(kernels.parts, device_class));
-  const profiles::ByBasis<double> by_basis = times_.kernels_by_basis(kernels.parts, device_class);
-  for (const profiles::Basis b : profiles::kBases) run.by_basis[b] += base::Seconds(by_basis[b]);
-  concerning_[index].push_back({device_class, growing});
-  if (kernels.ends_run || !item.signals.empty()) growing = kNoRun;
-}
-
-void Compiler::hold_streams(Entry& e, const Move& move, CollectiveKind kind, std::uint32_t device_class) {
-  const bool sends = kind == CollectiveKind::send, between_stages = move.stream == StreamKind::pipeline;
-  if (!sends && !between_stages) e.streams.push_back({device_class, move.stream});
-  // A framework that does not overlap a stage boundary holds up the sender's kernels. The gather that may follow at the receiver does
-  // not: the receiver's compute stream has an order of its own.
-  if ((sends && between_stages && !program_.overlap_stage_boundary) || blocks(move, kind)) {
-    e.streams.push_back({device_class, StreamKind::compute});
-    growing_[device_class] = kNoRun;
-  }
-}
-
-// A transfer may need several classes ready: it waits for all that the item names on each, and for the rounds before it.
-Entry Compiler::transfer_entry(std::size_t index, const Move& move, std::size_t round, std::uint32_t transfer) {
-  const Item& item = block_.items[index];
-  const TransferClass& moved = folded_.transfers[transfer];
-  Entry e{TransferRun{transfer, move.stream, item.node, move.what}, {}, {}, {}};
-  for (std::uint32_t c : moved.waits_for) {
-    if (is_held_up(c)) {
-      const double seconds = times_.launch_s(program_.movements[move.movement.value].rounds[round].front(), c);
-      e.after.push_back(add_launch(c, seconds, blocks(move, moved.kind)));
-    }
-    const std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
-    end_runs(named, c);
-    e.after.insert(e.after.end(), named.begin(), named.end());
-    for (EventId b : item.waits_on) e.waits_on.push_back({b, c});
-    for (const auto& [other, entry] : concerning_[index])
-      if (other == c) e.after.push_back(entry);
-    hold_streams(e, move, moved.kind, c);
-  }
-  sort_unique(e.after);
-  std::ranges::sort(e.waits_on);
-  return e;
-}
-
-void Compiler::add(std::size_t index, const Move& move) {
-  const auto& rounds = folded_.of_movement[move.movement.value];
-  for (std::size_t r = 0; r < rounds.size(); ++r) {
-    std::vector<ClassEntry> delivered;
-    for (std::uint32_t t : rounds[r]) {
-      const std::uint32_t entry = add_entry(transfer_entry(index, move, r, t));
-      for (std::uint32_t c : folded_.transfers[t].delivers_to) delivered.push_back({c, entry});
-    }
-    concerning_[index].insert(concerning_[index].end(), delivered.begin(), delivered.end());
-  }
-}
-
-void Compiler::add(std::size_t index, const Copy& copy) {
-  const Item& item = block_.items[index];
-  for (const std::uint32_t c : set_classes_.of(copy.devices)) {
-    std::vector<std::uint32_t> named = dependencies(item, c, Which::all);
-    end_runs(named, c);
-    Entry e{CopyRun{c, base::Seconds(times_.seconds(copy.seconds, c)), copy.stream, item.node, copy.what},
-            {{c, copy.stream}},
-            std::move(named),
-            {}};
-    for (const EventId event : item.waits_on) e.waits_on.push_back({event, c});
-    std::ranges::sort(e.waits_on);
-    concerning_[index].push_back({c, add_entry(std::move(e))});
-  }
-}
-
-void Compiler::signal(std::size_t index) {
-  for (EventId event : block_.items[index].signals)
-    for (const auto& [c, e] : concerning_[index]) out_.signals.push_back({{event, c}, e});
-}
 
 }  // namespace
 
@@ -298,6 +276,11 @@ ClassTimes::ClassTimes(const Program& program, const Folded& folded, const topol
   for (const base::DeviceId d : folded.representatives) {
     const auto type = std::ranges::find(program.device_types, topology::kind_of(cluster.device(d)));
     device_type_.push_back(static_cast<std::uint32_t>(type - program.device_types.begin()));
+  }
+  for (const std::vector<base::DeviceId>& set : program.device_sets) {
+    std::vector<std::uint32_t>& classes = classes_.emplace_back();
+    for (const base::DeviceId d : set) classes.push_back(folded.class_of[d.value]);
+    make_ascending(classes);
   }
 }
 
@@ -318,15 +301,6 @@ double ClassTimes::launch_s(std::span<const Part> parts, std::uint32_t device_cl
 
 double ClassTimes::launch_s(const Transfer& transfer, std::uint32_t device_class) const {
   return program_.launch_s(transfer, device_type_[device_class]);
-}
-
-const std::vector<std::uint32_t>& SetClasses::of(DeviceSetId id) {
-  std::vector<std::uint32_t>& classes = known_[id.value];
-  if (!classes.empty()) return classes;
-  for (const base::DeviceId d : program_.device_sets[id.value]) classes.push_back(folded_.class_of[d.value]);
-  std::ranges::sort(classes);
-  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-  return classes;
 }
 
 CompiledBlock compile(const Block& block, const Program& program, const Folded& folded, const ClassTimes& times, bool merged) {

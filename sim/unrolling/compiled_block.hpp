@@ -8,7 +8,6 @@
 // alternates between both.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,13 +19,16 @@
 
 namespace sim {
 
-// Seconds that the parts of a program take on each class of devices, and that its hosts take to launch them.
+// The classes of devices that the device sets of a program have; the seconds that its parts take on each, and that their hosts take to
+// launch them.
 class ClassTimes {
  public:
-  // All arguments must outlive it.
-  // Cost: O(device classes x device types).
+  // The program must outlive it.
+  // Cost: O(device classes x device types), and O(devices x log) for each set.
   ClassTimes(const Program& program, const Folded& folded, const topology::Cluster& cluster);
 
+  // Ascending, each once.
+  [[nodiscard]] const std::vector<std::uint32_t>& classes_of(DeviceSetId set) const { return classes_[set.value]; }
   [[nodiscard]] double kernels_s(std::span<const Part> parts, std::uint32_t device_class) const;
   // The same seconds by their basis.
   [[nodiscard]] profiles::ByBasis<double> kernels_by_basis(std::span<const Part> parts, std::uint32_t device_class) const;
@@ -42,23 +44,8 @@ class ClassTimes {
 
  private:
   const Program& program_;
-  std::vector<std::uint32_t> device_type_;  // per class: index into Program::device_types
-};
-
-// Which classes of devices the device sets of a program have: asked for item by item, found once per set.
-class SetClasses {
- public:
-  // Both outlive the object.
-  SetClasses(const Program& program, const Folded& folded) : program_(program), folded_(folded), known_(program.device_sets.size()) {}
-
-  // Returns the classes, ascending, each once; valid as long as the object.
-  // Cost: O(devices of the set x log) the first time.
-  [[nodiscard]] const std::vector<std::uint32_t>& of(DeviceSetId id);
-
- private:
-  const Program& program_;
-  const Folded& folded_;
-  std::vector<std::vector<std::uint32_t>> known_;  // per set; empty: not asked for yet
+  std::vector<std::uint32_t> device_type_;           // per class: index into Program::device_types
+  std::vector<std::vector<std::uint32_t>> classes_;  // per set
 };
 
 // An event as one device class waits for it, or signals it.

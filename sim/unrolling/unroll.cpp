@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/check.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/program/program.hpp"
@@ -39,42 +38,28 @@ struct PassTasks {
   std::size_t part = 0;
 };
 
-class Orderer {
- public:
-  explicit Orderer(const Unrolled& u) : unrolled_(u) {
-    for (const CompiledBlock& block : u.blocks) ends_.push_back(part_ends(block));
-  }
-
-  std::vector<std::uint32_t> run() && {
-    order_.reserve(unrolled_.graph.tasks.size());
-    const std::vector<BlockInstance>& all = unrolled_.instances;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      PassTasks one{all[i].first, ends_[all[i].block]};
-      if (!all[i].merged) {
-        for (std::size_t part = 0; part < one.ends.size(); ++part) take_part(one);
-        continue;
-      }
-      ++i;
-      PassTasks other{all[i].first, ends_[all[i].block]};
-      for (const Pass pass : alternation(one.ends.size(), other.ends.size())) take_part(pass == Pass::forward ? one : other);
-    }
-    return std::move(order_);
-  }
-
- private:
-  void take_part(PassTasks& s) {
-    for (const std::uint32_t end = s.ends[s.part++]; s.taken < end; ++s.taken) order_.push_back(s.first + s.taken);
-  }
-
-  const Unrolled& unrolled_;
-  std::vector<std::vector<std::uint32_t>> ends_;  // per block
-  std::vector<std::uint32_t> order_;
-};
-
 // Returns TaskGraph::order of the instances: tasks of passes that are merged alternate part by part; empty where nothing is merged.
 std::vector<std::uint32_t> task_order(const Unrolled& unrolled) {
-  if (std::ranges::none_of(unrolled.instances, &BlockInstance::merged)) return {};
-  return Orderer(unrolled).run();
+  const std::vector<BlockInstance>& all = unrolled.instances;
+  std::vector<std::uint32_t> order;
+  if (std::ranges::none_of(all, &BlockInstance::merged)) return order;
+  order.reserve(unrolled.graph.tasks.size());
+  std::vector<std::vector<std::uint32_t>> ends;  // per block
+  for (const CompiledBlock& block : unrolled.blocks) ends.push_back(part_ends(block));
+  const auto take_part = [&](PassTasks& s) {
+    for (const std::uint32_t end = s.ends[s.part++]; s.taken < end; ++s.taken) order.push_back(s.first + s.taken);
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    PassTasks one{all[i].first, ends[all[i].block]};
+    if (!all[i].merged) {
+      while (one.part < one.ends.size()) take_part(one);
+      continue;
+    }
+    ++i;
+    PassTasks other{all[i].first, ends[all[i].block]};
+    for (const Pass pass : alternation(one.ends.size(), other.ends.size())) take_part(pass == Pass::forward ? one : other);
+  }
+  return order;
 }
 
 class Unroller {
@@ -97,10 +82,70 @@ class Unroller {
   }
 
  private:
-  void place_instances();
-  void place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration);
-  void set_up_streams();
-  void emit(const BlockInstance& instance);
+  void place_instances() {
+    constexpr auto kPasses = static_cast<std::size_t>(Pass::update) + 1;
+    instance_of_.assign(kPasses * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), kNoInstance);
+    const int ranks = pcg::ranks_of(plan_);
+    std::vector<std::vector<Slot>> slots;
+    for (int rank = 0; rank < ranks; ++rank) slots.push_back(slots_of(schedule_of(plan_, micro_batches_), rank));
+    std::vector<std::size_t> next(slots.size(), 0);
+    for (int iteration = 0; iteration < micro_batches_ / of_iteration_; ++iteration) {
+      for (int rank = 0; rank < ranks; ++rank)
+        place_slots(slots[static_cast<std::size_t>(rank)], next[static_cast<std::size_t>(rank)], rank, iteration);
+      place(program_.update, 0, {.micro_batch = iteration, .pass = Pass::update}, false);
+    }
+  }
+
+  // The instances of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch
+  // that wants the updated weights. Two versions are enough: the next iteration begins with the weights of the update before
+  // (PipeDream-2BW, section 3.1).
+  void place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
+    const int wants_update = (iteration + 2) * of_iteration_;
+    for (; next < slots.size(); ++next) {
+      const Slot& slot = slots[next];
+      if (slot.pass == Pass::forward && slot.micro_batch == wants_update) return;
+      const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
+      const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
+      place(blocks[static_cast<std::size_t>(stage)], stage, slot, slot.merged || (next > 0 && slots[next - 1].merged));
+    }
+  }
+
+  void set_up_streams() {
+    TaskGraph& g = out_.graph;
+    g.links = folded_.links;
+    g.routes = folded_.routes;
+    for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
+      g.streams.insert(g.streams.end(), kStreamKinds, {c});
+      g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
+    }
+    g.tasks.reserve(next_);
+  }
+
+  void emit(const BlockInstance& instance) {
+    TaskGraph& g = out_.graph;
+    const CompiledBlock& block = out_.blocks[instance.block];
+    std::vector<std::uint32_t> streams, after;  // of one task
+    for (std::size_t i = 0; i < block.entries.size(); ++i) {
+      const Entry& e = block.entries[i];
+      streams.clear();
+      after.clear();
+      for (const StreamId s : e.streams) streams.push_back(number_of(s));
+      for (std::uint32_t d : e.after) after.push_back(instance.first + d);
+      for (const Crossing& crossing : e.waits_on) {
+        const Program::Home& home = program_.events[crossing.event.value];
+        // The update belongs to no micro-batch: it waits for the last one of its iteration.
+        const int micro_batch = instance.pass == Pass::update ? (instance.micro_batch + 1) * of_iteration_ - 1 : instance.micro_batch;
+        // A backward pass is whole, or in two parts of which either may signal.
+        const bool forward = home.pass == Pass::forward;
+        for (const Pass pass : {Pass::forward, Pass::backward, Pass::inputs, Pass::weights})
+          if (const std::uint32_t other = instance_at(pass, home.stage, micro_batch);
+              (pass == Pass::forward) == forward && other != kNoInstance)
+            wait_for(crossing, out_.instances[other], after);
+      }
+      g.add(steps_[instance.block][i], streams, after);
+    }
+  }
+
   // The number of a block, alone or merged with another one, among those that are compiled.
   std::uint32_t compiled(BlockId b, bool merged) {
     const auto [at, is_new] = compiled_.try_emplace({b, merged}, static_cast<std::uint32_t>(out_.blocks.size()));
@@ -112,8 +157,29 @@ class Unroller {
     return at->second;
   }
   // The tasks of other instances that an entry waits for.
-  void wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const;
-  std::uint32_t step_of(const Entry& e);
+  void wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const {
+    const auto& signals = out_.blocks[other.block].signals;
+    for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
+         ++it)
+      after.push_back(other.first + it->second);
+  }
+
+  std::uint32_t step_of(const Entry& e) {
+    constexpr std::uint32_t kNone = 0xffffffff;
+    const auto add = [&](Step s) {
+      out_.graph.steps.push_back(std::move(s));
+      return static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
+    };
+    if (const auto* run = std::get_if<KernelRun>(&e.work)) return add({{{run->seconds, {}}}, StepKind::kernels});
+    if (const auto* launch = std::get_if<HostLaunch>(&e.work)) return add({{{launch->seconds, {}}}, StepKind::host});
+    if (const auto* copy = std::get_if<CopyRun>(&e.work)) return add({{{copy->seconds, {}}}, StepKind::host});
+    const std::uint32_t transfer = std::get<TransferRun>(e.work).transfer;
+    transfer_steps_.resize(folded_.transfers.size(), kNone);
+    // A step is shared by all tasks of its transfer class, however many micro-batches there are.
+    if (transfer_steps_[transfer] == kNone) transfer_steps_[transfer] = add({folded_.transfers[transfer].phases, StepKind::transfer});
+    return transfer_steps_[transfer];
+  }
+
   void place(BlockId id, int stage, const Slot& slot, bool merged) {
     const std::uint32_t block = compiled(id, merged);
     instance_at(slot.pass, stage, slot.micro_batch) = static_cast<std::uint32_t>(out_.instances.size());
@@ -140,96 +206,6 @@ class Unroller {
   std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch], or kNoInstance
   std::uint32_t next_ = 0;
 };
-
-std::uint32_t Unroller::step_of(const Entry& e) {
-  constexpr std::uint32_t kNone = 0xffffffff;
-  const auto add = [&](Step s) {
-    out_.graph.steps.push_back(std::move(s));
-    return static_cast<std::uint32_t>(out_.graph.steps.size() - 1);
-  };
-  if (const auto* run = std::get_if<KernelRun>(&e.work)) return add({{{run->seconds, {}}}, StepKind::kernels});
-  if (const auto* launch = std::get_if<HostLaunch>(&e.work)) return add({{{launch->seconds, {}}}, StepKind::host});
-  if (const auto* copy = std::get_if<CopyRun>(&e.work)) return add({{{copy->seconds, {}}}, StepKind::host});
-  const std::uint32_t transfer = std::get<TransferRun>(e.work).transfer;
-  transfer_steps_.resize(folded_.transfers.size(), kNone);
-  // A step is shared by all tasks of its transfer class, however many micro-batches there are.
-  if (transfer_steps_[transfer] == kNone) transfer_steps_[transfer] = add({folded_.transfers[transfer].phases, StepKind::transfer});
-  return transfer_steps_[transfer];
-}
-
-// The instances of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch
-// that wants the updated weights. Two versions are enough: the next iteration begins with the weights of the update before (PipeDream-2BW,
-// section 3.1).
-void Unroller::place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
-  const int wants_update = (iteration + 2) * of_iteration_;
-  for (; next < slots.size(); ++next) {
-    const Slot& slot = slots[next];
-    if (slot.pass == Pass::forward && slot.micro_batch == wants_update) return;
-    const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
-    const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
-    place(blocks[static_cast<std::size_t>(stage)], stage, slot, slot.merged || (next > 0 && slots[next - 1].merged));
-  }
-}
-
-void Unroller::place_instances() {
-  constexpr auto kPasses = static_cast<std::size_t>(Pass::update) + 1;
-  instance_of_.assign(kPasses * static_cast<std::size_t>(plan_.stages) * static_cast<std::size_t>(micro_batches_), kNoInstance);
-  const int ranks = pcg::ranks_of(plan_);
-  std::vector<std::vector<Slot>> slots;
-  for (int rank = 0; rank < ranks; ++rank) slots.push_back(slots_of(schedule_of(plan_, micro_batches_), rank));
-  std::vector<std::size_t> next(slots.size(), 0);
-  for (int iteration = 0; iteration < micro_batches_ / of_iteration_; ++iteration) {
-    for (int rank = 0; rank < ranks; ++rank)
-      place_slots(slots[static_cast<std::size_t>(rank)], next[static_cast<std::size_t>(rank)], rank, iteration);
-    place(program_.update, 0, {.micro_batch = iteration, .pass = Pass::update}, false);
-  }
-}
-
-void Unroller::set_up_streams() {
-  TaskGraph& g = out_.graph;
-  g.links = folded_.links;
-  g.routes = folded_.routes;
-  for (std::uint32_t c = 0; c < folded_.sizes.size(); ++c) {
-    for (const StreamKind kind : kStreamKinds) {
-      BASE_CHECK(number_of({c, kind}) == g.streams.size(), "stream {} of class {}", static_cast<int>(kind), c);
-      g.streams.push_back({c});
-    }
-    g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
-  }
-  g.tasks.reserve(next_);
-}
-
-void Unroller::wait_for(const Crossing& crossing, const BlockInstance& other, std::vector<std::uint32_t>& after) const {
-  const auto& signals = out_.blocks[other.block].signals;
-  for (auto it = std::ranges::lower_bound(signals, std::pair{crossing, std::uint32_t{0}}); it != signals.end() && it->first == crossing;
-       ++it)
-    after.push_back(other.first + it->second);
-}
-
-void Unroller::emit(const BlockInstance& instance) {
-  TaskGraph& g = out_.graph;
-  const CompiledBlock& block = out_.blocks[instance.block];
-  std::vector<std::uint32_t> streams, after;  // of one task
-  for (std::size_t i = 0; i < block.entries.size(); ++i) {
-    const Entry& e = block.entries[i];
-    streams.clear();
-    after.clear();
-    for (const StreamId s : e.streams) streams.push_back(number_of(s));
-    for (std::uint32_t d : e.after) after.push_back(instance.first + d);
-    for (const Crossing& crossing : e.waits_on) {
-      const Program::Home& home = program_.events[crossing.event.value];
-      // The update belongs to no micro-batch: it waits for the last one of its iteration.
-      const int micro_batch = instance.pass == Pass::update ? (instance.micro_batch + 1) * of_iteration_ - 1 : instance.micro_batch;
-      // A backward pass is whole, or in two parts of which either may signal.
-      const bool forward = home.pass == Pass::forward;
-      for (const Pass pass : {Pass::forward, Pass::backward, Pass::inputs, Pass::weights})
-        if (const std::uint32_t other = instance_at(pass, home.stage, micro_batch);
-            (pass == Pass::forward) == forward && other != kNoInstance)
-          wait_for(crossing, out_.instances[other], after);
-    }
-    g.add(steps_[instance.block][i], streams, after);
-  }
-}
 
 }  // namespace
 

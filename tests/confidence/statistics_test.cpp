@@ -24,10 +24,10 @@ TEST_CASE("bias: twice as long and half as long cancel") {
 
 TEST_CASE("Kendall's tau: five of six pairs in order, ties count for neither") {
   // Only (3, 4) are swapped: 5 in order, 1 not.
-  CHECK(kendall_tau(std::vector<Pair>{{1, 1}, {2, 2}, {3, 4}, {4, 3}}) == test::about(4.0 / 6));
+  CHECK(order_of(std::vector<Pair>{{1, 1}, {2, 2}, {3, 4}, {4, 3}}).tau() == test::about(4.0 / 6));
   // Two equal measured values: that pair says nothing.
-  CHECK(kendall_tau(std::vector<Pair>{{1, 1}, {1, 5}, {2, 6}}) == 1);
-  CHECK(kendall_tau(std::vector<Pair>{{1, 1}}) == 0);
+  CHECK(order_of(std::vector<Pair>{{1, 1}, {1, 5}, {2, 6}}).tau() == 1);
+  CHECK(order_of(std::vector<Pair>{{1, 1}}).tau() == 0);
 }
 
 TEST_CASE("medians") {
@@ -43,7 +43,7 @@ TEST_CASE("perfect forecasts have no error, and tau does not depend on scale") {
     const ErrorStatistics e = error_statistics(pairs);
     RC_ASSERT(e.mean == 0 && e.bias == 0);
     for (Pair& p : pairs) p.predicted *= 3;
-    RC_ASSERT(kendall_tau(pairs) == e.tau);
+    RC_ASSERT(order_of(pairs).tau() == e.tau);
   }));
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("what is written is read back") {
   const auto& original = f.products.begin()->second;
   CHECK(p.correction == original.correction);
   CHECK(p.provenance == original.provenance);
-  CHECK(profiles::to_array(p.model) == profiles::to_array(original.model));
+  for (const auto& parameter : profiles::kProductParameters) CHECK(p.model.*parameter.member == original.model.*parameter.member);
   const auto& rate = back.fitted.rates.at(pcg::KernelKind::norm);
   CHECK(rate.traffic == profiles::Efficiency{0.75, 2e6});
   CHECK(rate.largest == base::Bytes(3e9));

@@ -27,9 +27,8 @@ void hold_against_graph(const Rule& rule, PlantedTally& tally) {
     tally.problems += fmt::format("{}: {} => {}: {}\n", rule.name, to_text(rule.source(), rule.equation.variables()),
                                   to_text(rule.target(), rule.equation.variables()), what);
   };
-  std::string never;
-  if (!compile(rule, &never)) {
-    ++tally.never[never];
+  if (const base::Attempt<Pattern> p = compile(rule); !p) {
+    ++tally.never[p.refusal().why];
     return;
   }
   const std::optional<pcg::Pcg> g = planted(std::span(&rule, 1));

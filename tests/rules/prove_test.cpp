@@ -40,7 +40,7 @@ const char* const kTrue[] = {
 }  // namespace
 
 TEST_CASE("Known equalities are proved, and say by which axioms") {
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   for (const char* line : kTrue) {
     CAPTURE(line);
     const Proof p = prover.prove(typed(line));
@@ -51,21 +51,21 @@ TEST_CASE("Known equalities are proved, and say by which axioms") {
 }
 
 TEST_CASE("A proof names what it needs and nothing else") {
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   const Proof p = prover.prove(
       typed("x: [m, k] | w: [k, n] | linear[relu](partition[0, d](x), replicate[d](w)) = relu(partition[0, d](linear(x, w)))"));
   CHECK(p.axioms == std::vector<std::string>{"linear.activation", "linear.partition_rows"});
 }
 
 TEST_CASE("Sides that differ are refuted, with sizes and values") {
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   const Proof p = prover.prove(typed("x: [m, n] | y: [m, n] | add(x, y) = add(x, x)"));
   REQUIRE(p.verdict == Verdict::refuted);
   CHECK(p.counterexample->text.find("on the left") != std::string::npos);
 }
 
 TEST_CASE("An axiom left out is not used; equal sides are proved without any") {
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   const TypedEquation e = typed("x: [m, n] | y: [m, n] | add(x, y) = add(y, x)");
   for (std::size_t i = 0; i < axioms().entries.size(); ++i) prover.leave_out(i);
   CHECK(prover.prove(e).verdict == Verdict::open);
@@ -74,7 +74,7 @@ TEST_CASE("An axiom left out is not used; equal sides are proved without any") {
 
 TEST_CASE("Axioms about ungrouped convolutions are not used on grouped ones") {
   // 2 c input channels, kernels for c: both sides are well typed, and differ.
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   const Proof p = prover.prove(typed(
       "x: [n, 2c, h, w] | k: [2o, c, 3, 3] | y: [n, 2c, h, w] | l: [2o, c, 3, 3] | add(conv(x, k), conv(y, l)) = conv(concat[1](x, y), "
       "concat[1](k, l))"));

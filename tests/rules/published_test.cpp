@@ -44,7 +44,7 @@ std::vector<PublishedRule> read(const std::vector<json>& rules) {
   return result;
 }
 Compared compared(const json& r) {
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   return compare(read({r})[0], prover);
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("of the rules that FlexFlow publishes ours imply each sound one and no
   const json classes = json::parse(in);
   const std::vector<PublishedRule> rules = read_published(file);
   REQUIRE(rules.size() == classes.size());
-  Prover prover(axioms(), {});
+  Prover prover(axioms());
   std::array<int, 3> counts{};
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const Compared c = compare(rules[i], prover);

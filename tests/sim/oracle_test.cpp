@@ -65,7 +65,7 @@ TEST_CASE("the quickest algorithm at each size, and never slower than any of the
   for (const double bytes : {1.0, 1e4, 1e6, 1e7, 1e9}) {
     double quickest = 1e9;
     for (const sim::Algorithm a : {sim::Algorithm::ring, sim::Algorithm::tree}) {
-      const sim::Collective c = plan_collective(CollectiveKind::all_reduce, Bytes(bytes), group, cluster, {a, false, base::Seconds(0)});
+      const sim::Collective c = plan_collective(CollectiveKind::all_reduce, Bytes(bytes), group, cluster, {a});
       quickest = std::min(quickest, simulate(collective_graph(std::array{c}, cluster)).makespan.value());
     }
     CHECK(oracle.collective(CollectiveKind::all_reduce, Bytes(bytes), group).time.value() == about(quickest));

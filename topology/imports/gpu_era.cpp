@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <boost/algorithm/string/predicate.hpp>
 #include <string>
-#include <utility>
 
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
@@ -28,18 +27,40 @@ const std::array<GpuEra, 8> kEras = {
     GpuEra{"B200", 100, 50, 18, 64, 40, 50, true, "b200-sxm-180gb", "", "", "dgx-b200"},
 };
 
-char small(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+// The era of a device profile's name, or nullopt for a name that is not known here.
+std::optional<GpuEra> era_of_type(std::string_view device_type) {
+  const auto at = std::ranges::find_if(kEras, [&](const GpuEra& e) { return boost::algorithm::istarts_with(device_type, e.name); });
+  return at == kEras.end() ? std::nullopt : std::optional(*at);
+}
 
-bool begins_with(std::string_view type, std::string_view era) {
-  return type.size() >= era.size() && std::equal(era.begin(), era.end(), type.begin(), [](char a, char b) { return small(a) == small(b); });
+std::string generation(std::string_view device_type) { return std::string(device_type.substr(0, device_type.find('-'))); }
+
+// GB/s of a type of link in a preset; nullopt: it has none.
+std::optional<double> link_speed(std::string_view preset, std::string_view link) {
+  const base::Yaml* bandwidth = preset_value(preset, {"links", link, "bandwidth"});
+  const auto value = bandwidth != nullptr ? base::parse_bandwidth(bandwidth->scalar) : std::nullopt;
+  return value ? std::optional(value->value() / 1e9) : std::nullopt;
+}
+
+// The machine that ships with GPUs of this generation, where this folder has no figures of its own: "pcie-l40s-4" for an l40s-48gb.
+std::optional<GpuEra> era_of_preset(std::string_view device_type) {
+  for (const std::string& preset : preset_names()) {
+    const base::Yaml* type = preset_value(preset, {"node", "gpus", "type"});
+    if (type == nullptr || generation(type->scalar) != generation(device_type)) continue;
+    const base::Yaml* name = preset_value(preset, {"name"});
+    GpuEra era;
+    era.name = era.direct_preset = era.switched_preset = name != nullptr ? std::string_view(name->scalar) : std::string_view();
+    era.nvlink_gb_s = link_speed(preset, "nvlink").value_or(0);
+    era.nvlinks = era.nvlink_gb_s > 0 ? era.nvlinks : 0;
+    era.pcie_gb_s = link_speed(preset, "pcie").value_or(era.pcie_gb_s);
+    era.xbus_gb_s = link_speed(preset, "xbus").value_or(era.pcie_gb_s);  // as fast as PCIe at least: a bus between sockets carries it
+    era.nic_gb_s = link_speed(preset, "infiniband").value_or(link_speed(preset, "ethernet").value_or(era.nic_gb_s));
+    return era;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<GpuEra> era_of_type(std::string_view device_type) {
-  const auto at = std::ranges::find_if(kEras, [&](const GpuEra& e) { return begins_with(device_type, e.name); });
-  return at == kEras.end() ? std::nullopt : std::optional(*at);
-}
 
 std::optional<GpuEra> era_of_sm(int sm) {
   const auto at = std::ranges::find_if(kEras, [&](const GpuEra& e) { return sm > 0 && e.sm == sm; });
@@ -53,44 +74,6 @@ std::optional<GpuEra> era_of_nvlinks(int links) {
   return std::nullopt;
 }
 
-GpuEra unknown_era() { return {}; }
-
-namespace {
-
-std::string generation(std::string_view device_type) { return std::string(device_type.substr(0, device_type.find('-'))); }
-
-// GB/s of a type of link in a preset; nullopt: it has none.
-std::optional<double> link_speed(const base::Yaml& preset, const char* link) {
-  const base::Yaml* links = preset.find("links");
-  const base::Yaml* found = links != nullptr ? links->find(link) : nullptr;
-  const base::Yaml* bandwidth = found != nullptr ? found->find("bandwidth") : nullptr;
-  const auto value = bandwidth != nullptr ? base::parse_bandwidth(bandwidth->scalar) : std::nullopt;
-  return value ? std::optional(value->value() / 1e9) : std::nullopt;
-}
-
-// The machine that ships with GPUs of this generation, where this folder has no figures of its own: "pcie-l40s-4" for an l40s-48gb.
-std::optional<GpuEra> era_of_preset(std::string_view device_type) {
-  for (const std::string& preset : preset_names()) {
-    const base::Yaml& section = *preset_section(preset);
-    const base::Yaml* node = section.find("node");
-    const base::Yaml* gpus = node != nullptr ? node->find("gpus") : nullptr;
-    const base::Yaml* type = gpus != nullptr ? gpus->find("type") : nullptr;
-    if (type == nullptr || generation(type->scalar) != generation(device_type)) continue;
-    const base::Yaml* name = section.find("name");
-    GpuEra era;
-    era.name = era.direct_preset = era.switched_preset = name != nullptr ? std::string_view(name->scalar) : std::string_view();
-    era.nvlink_gb_s = link_speed(section, "nvlink").value_or(0);
-    era.nvlinks = era.nvlink_gb_s > 0 ? era.nvlinks : 0;
-    era.pcie_gb_s = link_speed(section, "pcie").value_or(era.pcie_gb_s);
-    era.xbus_gb_s = link_speed(section, "xbus").value_or(era.pcie_gb_s);  // as fast as PCIe at least: a bus between sockets carries it
-    era.nic_gb_s = link_speed(section, "infiniband").value_or(link_speed(section, "ethernet").value_or(era.nic_gb_s));
-    return era;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& found, const std::string& by, PeerLinks links,
                      NodeSketch& sketch) {
   if (!asked.empty()) {
@@ -100,14 +83,14 @@ GpuChoice choose_gpu(const std::string& asked, const std::optional<GpuEra>& foun
     if (!era) {
       sketch.note(fmt::format("Nothing is known here about machines with {}: NVLink of 25 GB/s and PCIe 3.0 are assumed.", asked));
     }
-    return {era.value_or(found.value_or(unknown_era())), asked};
+    return {era.value_or(found.value_or(GpuEra())), asked};
   }
   if (!found) {
     sketch.note(
         fmt::format("The file does not name the GPU: write a device profile's name for {} (or import with --gpu); NVLink of 25 GB/s "
                     "and PCIe 3.0 are assumed.",
                     kChooseGpu));
-    return {unknown_era(), std::string(kChooseGpu)};
+    return {GpuEra(), std::string(kChooseGpu)};
   }
   const auto type = links == PeerLinks::nvlink ? found->sxm : found->pcie;
   if (type.empty()) {

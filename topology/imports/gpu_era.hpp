@@ -9,7 +9,8 @@
 
 namespace topology::imports {
 
-// Figures are one way, per link, as the data sheets have them; the same as in topology/presets, which name the sources.
+// Figures are one way, per link, as the data sheets have them; the same as in topology/presets, which name the sources. By default those of
+// a GPU of which nothing is known: 25 GB/s per NVLink (V100 to H200), PCIe 3.0, EDR.
 struct GpuEra {
   std::string_view name;       // "A100": begins the names of its device profiles, in small letters
   int sm = 0;                  // compute capability x 10; 0: unknown
@@ -24,16 +25,12 @@ struct GpuEra {
   std::string_view direct_preset, switched_preset;
 };
 
-// Returns: the era of a device profile's name, or nullopt for a name that is not known here.
-[[nodiscard]] std::optional<GpuEra> era_of_type(std::string_view device_type);
 // Returns: the era of a compute capability x 10 (90), or nullopt.
 [[nodiscard]] std::optional<GpuEra> era_of_sm(int sm);
 // Returns: the era whose GPUs use this number of NVLinks when all are in use: 6 are a V100's, 12 an A100's, 18 an H100's (H200 and B200
 // have 18 too).
 // Returns: nullopt for any other number.
 [[nodiscard]] std::optional<GpuEra> era_of_nvlinks(int links);
-// Returns: the figures for a GPU of which nothing is known: 25 GB/s per NVLink (V100 to H200), PCIe 3.0, EDR.
-[[nodiscard]] GpuEra unknown_era();
 
 // The GPU that the description will name, and what is assumed of its time; both are noted.
 struct GpuChoice {

@@ -1,8 +1,8 @@
 #include "topology/imports/imports.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "topology/imports/source_text.hpp"
 
 std::optional<topology::ImportedTopology> topology::import_topology(std::string_view text, const std::string& file,
@@ -21,10 +21,8 @@ base::Mark SourceText::at_offset(std::size_t offset) const {
 }
 
 std::optional<int> parse_count(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > 2'000'000'000) return std::nullopt;
-  return value;
+  const auto value = base::parse_integer(text);
+  return value && *value >= 0 && *value <= 2'000'000'000 ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
 void refuse(base::Mark mark, std::string message, std::string hint) {

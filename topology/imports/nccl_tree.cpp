@@ -29,9 +29,12 @@ struct TreeReading {
   int elements = 0;
 };
 
-base::Mark mark_of(const TreeReading& r, const pugi::xml_node& node) {
-  return r.source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0)));
+// A negative offset: pugixml does not know it.
+base::Mark mark_at(const SourceText& source, std::ptrdiff_t offset) {
+  return source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
 }
+
+base::Mark mark_of(const TreeReading& r, const pugi::xml_node& node) { return mark_at(r.source, node.offset_debug()); }
 
 std::vector<pugi::xml_node> elements(TreeReading& r, const pugi::xml_node& parent) {
   std::vector<pugi::xml_node> found;
@@ -189,10 +192,7 @@ std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
   if (second != '?' && second != '!' && !(second >= 'a' && second <= 'z')) return std::nullopt;
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
-  if (!parsed) {
-    refuse(source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(parsed.offset, 0))),
-           fmt::format("broken XML: {}", parsed.description()), "is the file cut off?");
-  }
+  if (!parsed) refuse(mark_at(source, parsed.offset), fmt::format("broken XML: {}", parsed.description()), "is the file cut off?");
   const auto root = document.document_element();
   if (root.name() != std::string("system")) {
     refuse(source.at_offset(first), fmt::format("XML, but its root is <{}>: NCCL's topology files have <system>", root.name()),
@@ -200,8 +200,7 @@ std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
   }
   for (auto next = root.next_sibling(); next; next = next.next_sibling()) {
     if (next.type() == pugi::node_element)
-      refuse(source.at_offset(static_cast<std::size_t>(std::max<std::ptrdiff_t>(next.offset_debug(), 0))),
-             fmt::format("a second root, <{}>: XML has one", next.name()), "one node per file");
+      refuse(mark_at(source, next.offset_debug()), fmt::format("a second root, <{}>: XML has one", next.name()), "one node per file");
   }
   TreeReading r{.source = source};
   for (const auto& child : elements(r, root)) {

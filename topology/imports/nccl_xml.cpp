@@ -134,9 +134,9 @@ void wire_cpu(NcclNode& n, const NcclCpu& cpu) {
   for (const auto& device : cpu.devices) wire_device(n, device, name, name);
 }
 
-int bounded(NcclNode& n, int count, std::size_t gpu) {
+void wire_links(NcclNode& n, std::size_t gpu, const std::string& to, const char* kind, int count) {
   if (count > 1000) refuse(n.gpus[gpu].place->gpu->mark, fmt::format("{} NVLinks on one GPU", count));
-  return count;
+  n.sketch.wire(n.gpus[gpu].name, to, n.sketch.link(kind, base::gb_per_s(n.era.nvlink_gb_s)), count);
 }
 
 void wire_pairs(NcclNode& n, const std::map<std::pair<std::size_t, std::size_t>, int>& between) {
@@ -147,16 +147,14 @@ void wire_pairs(NcclNode& n, const std::map<std::pair<std::size_t, std::size_t>,
       refuse(n.gpus[a].place->gpu->mark, fmt::format("{} NVLinks from {} to {}, but {} back", count, n.gpus[a].place->bus_id,
                                                      n.gpus[b].place->bus_id, back == between.end() ? 0 : back->second));
     }
-    if (a < b)
-      n.sketch.wire(n.gpus[a].name, n.gpus[b].name, n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s)), bounded(n, count, a));
+    if (a < b) wire_links(n, a, n.gpus[b].name, "nvlink", count);
   }
 }
 
 void wire_nvswitch(NcclNode& n, const std::map<std::size_t, int>& links) {
   if (links.empty()) return;
   const auto hub = n.sketch.add_switch(n.era.nvls ? SwitchKind::in_network : SwitchKind::plain);
-  for (const auto& [gpu, count] : links)
-    n.sketch.wire(n.gpus[gpu].name, hub, n.sketch.link("nvswitch", base::gb_per_s(n.era.nvlink_gb_s)), bounded(n, count, gpu));
+  for (const auto& [gpu, count] : links) wire_links(n, gpu, hub, "nvswitch", count);
   n.sketch.note(fmt::format("All NVSwitches are one crossbar, {}{}.", hub,
                             n.era.nvls ? ", that reduces and multicasts (NVLS), as this generation's do" : ""));
 }
@@ -182,8 +180,7 @@ void wire_nvlinks(NcclNode& n) {
       n.sketch.wire(n.gpus[i].name, n.gpus[i].cpu, n.sketch.link("c2c", base::gb_per_s(n.gpus[i].place->gpu->c2c_gb_s)));
   }
   if (elsewhere > 0) n.sketch.note(fmt::format("{} NVLinks lead to devices that are not in the file; left out.", elsewhere));
-  for (const auto& [i, count] : to_cpu)
-    n.sketch.wire(n.gpus[i].name, n.gpus[i].cpu, n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s)), bounded(n, count, i));
+  for (const auto& [gpu, count] : to_cpu) wire_links(n, gpu, n.gpus[gpu].cpu, "nvlink", count);
   wire_pairs(n, between);
   wire_nvswitch(n, to_switch);
 }

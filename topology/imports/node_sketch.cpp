@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "base/yaml/parse.hpp"
@@ -27,10 +28,8 @@ std::string in_a_comment(std::string_view text) {
 
 // A link's latency in a preset, if it has one.
 std::optional<base::Seconds> preset_latency(std::string_view preset, std::string_view link) {
-  const auto* section = preset_section(preset);
-  const auto* links = section != nullptr ? section->find("links") : nullptr;
-  const auto* found = links != nullptr ? links->find(link) : nullptr;
-  return found != nullptr ? base::parse_seconds(found->find("latency")->scalar) : std::nullopt;
+  const auto* found = preset_value(preset, {"links", link, "latency"});
+  return found != nullptr ? base::parse_seconds(found->scalar) : std::nullopt;
 }
 
 }  // namespace
@@ -71,8 +70,7 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
   const auto preset = uses("nvswitch")                                       ? switched_preset_
                       : uses("nvlink") || direct_preset_ == switched_preset_ ? direct_preset_
                                                                              : std::string();
-  const auto* section = preset_section(preset);
-  const auto* profile = section != nullptr ? section->find("network_profile") : nullptr;
+  const auto* profile = preset_value(preset, {"network_profile"});
   if (profile == nullptr) return;
   cluster.set("network_profile", *profile);
   notes_.push_back(fmt::format("Collectives are timed with the network profile {}, that of the preset {}.", profile->scalar, preset));
@@ -90,12 +88,8 @@ void NodeSketch::add_gpus(std::string type, int count) {
   gpus_ = count;
 }
 
-std::string NodeSketch::add(const char* kind, int number) { return components_.emplace_back(fmt::format("{}{}", kind, number)); }
-
-std::string NodeSketch::add_switch(SwitchKind kind) {
-  auto name = add("switch", switches_++);
-  if (kind == SwitchKind::in_network) in_network_.push_back(name);
-  return name;
+std::string NodeSketch::add(const char* kind, int number, SwitchKind switch_kind) {
+  return components_.emplace_back(fmt::format("{}{}", kind, number), switch_kind).first;
 }
 
 void NodeSketch::wire(const std::string& a, const std::string& b, int link, int count) {
@@ -117,8 +111,8 @@ void NodeSketch::join_by_switch(int link) {
 std::vector<std::string> NodeSketch::link_names() const {
   std::vector<std::string> names(links_.size());
   std::map<std::string, int> taken;
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < links_.size(); ++i) order.push_back(i);
+  std::vector<std::size_t> order(links_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return links_[a].uses > links_[b].uses; });
   for (const auto i : order) {
     // A GPU's link to an NVSwitch is NVLink too; only its latency is another.
@@ -149,9 +143,9 @@ base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
   put(gpus, "count", std::to_string(gpus_));
   node.set("gpus", std::move(gpus));
   auto components = base::Yaml::make_sequence();
-  for (const auto& name : components_) {
+  for (const auto& [name, kind] : components_) {
     auto item = base::Yaml::make_scalar(name);
-    if (std::ranges::find(in_network_, name) != in_network_.end()) {
+    if (kind == SwitchKind::in_network) {
       auto features = base::Yaml::make_map();
       put(features, "in_network", "true");
       item = base::Yaml::make_map();
@@ -189,13 +183,8 @@ ImportedTopology NodeSketch::finish() && {
     notes_.emplace_back("No NIC is known, so the description serves for one node only.");
   }
   add_network_profile(cluster);
-  ImportedTopology result{format_, cluster_file(format_, file_, notes_, std::move(cluster)), std::move(notes_)};
-  result.gpus = gpus_;
-  result.cpus = cpus_;
-  result.switches = switches_;
-  result.nics = nics_;
-  result.wires = static_cast<int>(wires_.size());
-  return result;
+  std::string yaml = cluster_file(format_, file_, notes_, std::move(cluster));
+  return {format_, std::move(yaml), std::move(notes_), 1, gpus_, cpus_, switches_, nics_, static_cast<int>(wires_.size())};
 }
 
 }  // namespace topology::imports

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -28,7 +29,7 @@ class NodeSketch {
   void add_gpus(std::string type, int count);
   [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
   [[nodiscard]] std::string add_nic() { return add("nic", nics_++); }
-  [[nodiscard]] std::string add_switch(SwitchKind kind = SwitchKind::plain);
+  [[nodiscard]] std::string add_switch(SwitchKind kind = SwitchKind::plain) { return add("switch", switches_++, kind); }
   void wire(const std::string& a, const std::string& b, int link, int count = 1);
   void wire_all_pairs(std::vector<std::string> ends, int link);
   // Latencies, and the network profile if it has one, are those of a preset: "dgx-1v" for NVLinks from GPU to GPU, "dgx-h100" for NVLinks
@@ -53,7 +54,7 @@ class NodeSketch {
     int count = 1;
   };
 
-  std::string add(const char* kind, int number);
+  std::string add(const char* kind, int number, SwitchKind switch_kind = SwitchKind::plain);
   [[nodiscard]] base::Seconds latency(std::string_view link) const;
   void add_network_profile(base::Yaml& cluster);
   // The name of each link type in the file, one per entry of links_.
@@ -67,8 +68,7 @@ class NodeSketch {
   std::string direct_preset_ = "dgx-1v", switched_preset_ = "dgx-2";
   std::string gpu_type_;
   int gpus_ = 0, cpus_ = 0, switches_ = 0, nics_ = 0;
-  std::vector<std::string> components_;
-  std::vector<std::string> in_network_;
+  std::vector<std::pair<std::string, SwitchKind>> components_;  // plain, too, what is no switch
   std::vector<Wire> wires_;
   int network_link_ = -1;
   std::vector<std::string> notes_;

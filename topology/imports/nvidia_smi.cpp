@@ -143,10 +143,6 @@ void wire_groups(SmiNode& n, const std::vector<std::size_t>& devices, const std:
   }
 }
 
-void wire_all(SmiNode& n, const std::vector<std::size_t>& devices, const std::string& to) {
-  for (const auto i : devices) n.sketch.wire(n.names[i], to, n.pcie);
-}
-
 void wire_cpus(SmiNode& n, const SmiPlaces& places) {
   const int count = *std::ranges::max_element(places.cpu) + 1;
   if (count > kMaxCpus) refuse(n.source.at(n.m.devices[0].line), fmt::format("{} NUMA nodes in one node, more than {}", count, kMaxCpus));
@@ -157,7 +153,9 @@ void wire_cpus(SmiNode& n, const SmiPlaces& places) {
     for (std::size_t i = 0; i < n.m.devices.size(); ++i)
       if (places.cpu[i] == c) here.push_back(i);
     wire_groups(n, here, places.pxb, cpu, [&](const std::vector<std::size_t>& group, const std::string& above) {
-      wire_groups(n, group, places.pix, above, [&](const std::vector<std::size_t>& leaf, const std::string& to) { wire_all(n, leaf, to); });
+      wire_groups(n, group, places.pix, above, [&](const std::vector<std::size_t>& leaf, const std::string& to) {
+        for (const auto i : leaf) n.sketch.wire(n.names[i], to, n.pcie);
+      });
     });
   }
   const int xbus = n.sketch.link("xbus", base::gb_per_s(n.era.xbus_gb_s), NodeSketch::Figures::assumed);

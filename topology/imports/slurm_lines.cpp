@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/predicate.hpp>
 #include <cctype>
 #include <map>
 
@@ -10,6 +12,8 @@
 
 namespace topology::imports {
 namespace {
+
+constexpr std::size_t kMostHosts = 100'000;  // of one expression, and of a whole file
 
 // "0-11,15" -> "0" ... "11", "15"; the zeros of "01-10" are kept.
 std::string expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
@@ -55,7 +59,11 @@ std::string expand_item(std::string_view item, std::vector<std::string>& names) 
   return {};
 }
 
-}  // namespace
+// The names of a hostlist expression of Slurm's ("tux[0-11,15],login1", "rack[0-1]n[01-18]"), or what is wrong with it.
+struct Hostlist {
+  std::vector<std::string> names;  // in the order written, "n01" keeps its zeros; may hold duplicates
+  std::string problem;             // empty if the expression is sound; else names are void
+};
 
 Hostlist expand_hostlist(std::string_view expression) {
   Hostlist list;
@@ -74,7 +82,6 @@ Hostlist expand_hostlist(std::string_view expression) {
   }
   return list;
 }
-namespace {
 
 struct Line {
   int number = 0;  // of its first line
@@ -85,12 +92,6 @@ struct Setting {
   std::string key;  // in small letters
   std::string value;
 };
-
-std::string small(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // Without comments; a line that ends in a backslash goes on in the next.
 std::vector<Line> logical_lines(std::string_view text) {
@@ -123,7 +124,7 @@ std::optional<std::vector<Setting>> settings_of(std::string_view line) {
     } else if (!word.empty()) {
       const auto equals = word.find('=');
       if (equals == std::string::npos || equals == 0) return std::nullopt;
-      settings.push_back({small(word.substr(0, equals)), word.substr(equals + 1)});
+      settings.push_back({boost::algorithm::to_lower_copy(word.substr(0, equals)), word.substr(equals + 1)});
       word.clear();
     }
   }
@@ -132,8 +133,9 @@ std::optional<std::vector<Setting>> settings_of(std::string_view line) {
 
 bool is_topology(const Line& line) {
   const auto start = line.text.find_first_not_of(" \t");
-  const auto word = small(std::string_view(line.text).substr(std::min(start, line.text.size())));
-  return word.starts_with("switchname=") || word.starts_with("blockname=") || word.starts_with("blocksizes=");
+  const auto word = std::string_view(line.text).substr(std::min(start, line.text.size()));
+  const auto begins = [&](std::string_view key) { return boost::algorithm::istarts_with(word, key); };
+  return begins("switchname=") || begins("blockname=") || begins("blocksizes=");
 }
 
 struct SlurmLines {

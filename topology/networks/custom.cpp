@@ -6,13 +6,12 @@ namespace {
 class CustomSwitches final : public SwitchNetwork {
  public:
   explicit CustomSwitches(const CustomNetwork& network)
-      : network_(network), links_(links_of(network)), graph_(static_cast<int>(network.switches.size()), links_, {}) {
+      : SwitchNetwork(links_of(network)), network_(network), graph_(static_cast<int>(network.switches.size()), links_, {}) {
     for (int to = 0; to < graph_.switches(); ++to) distances_.push_back(graph_.distances_to(to));
   }
 
   [[nodiscard]] int switch_of(int node, int nic) const override { return nth(nth(network_.switch_of_nic, node), nic); }
   [[nodiscard]] std::string name_of(int network_switch) const override { return nth(network_.switches, network_switch); }
-  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int spread) const override {
     return graph_.route(from, to, nth(distances_, to), spread);
   }
@@ -28,7 +27,6 @@ class CustomSwitches final : public SwitchNetwork {
   }
 
   CustomNetwork network_;
-  std::vector<SwitchLink> links_;
   SwitchGraph graph_;
   std::vector<std::vector<int>> distances_;  // [to][from]
 };

@@ -32,7 +32,6 @@ class DragonflyNetwork final : public SwitchNetwork {
   [[nodiscard]] std::string name_of(int network_switch) const override {
     return fmt::format("group{}.router{}", network_switch / routers_, network_switch % routers_);
   }
-  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
     const int g = from / routers_, h = to / routers_;
     if (g == h) return from == to ? std::vector<int>{} : std::vector<int>{local(from, to)};
@@ -64,7 +63,6 @@ class DragonflyNetwork final : public SwitchNetwork {
   int routers_;  // of a group
   int nics_;     // of the node that has most
   int groups_ = 1;
-  std::vector<SwitchLink> links_;
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ int switches_of(std::span<const SwitchLink> links) {
 class FaultySwitches final : public SwitchNetwork {
  public:
   FaultySwitches(std::unique_ptr<SwitchNetwork> network, const std::vector<double>& left)
-      : network_(std::move(network)),
+      : SwitchNetwork({network->links().begin(), network->links().end()}),
+        network_(std::move(network)),
         left_(left),
-        links_(network_->links().begin(), network_->links().end()),
         graph_(switches_of(links_), links_, left) {
     for (std::size_t l = 0; l < links_.size(); ++l)
       if (left[l] > 0) links_[l].multiple *= left[l];
@@ -25,7 +25,6 @@ class FaultySwitches final : public SwitchNetwork {
 
   [[nodiscard]] int switch_of(int node, int nic) const override { return network_->switch_of(node, nic); }
   [[nodiscard]] std::string name_of(int network_switch) const override { return network_->name_of(network_switch); }
-  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int spread) const override {
     const std::vector<int> route = network_->route(from, to, spread);
     if (std::ranges::none_of(route, [&](int l) { return nth(left_, l) == 0; })) return route;
@@ -35,7 +34,6 @@ class FaultySwitches final : public SwitchNetwork {
  private:
   std::unique_ptr<SwitchNetwork> network_;
   std::vector<double> left_;
-  std::vector<SwitchLink> links_;
   SwitchGraph graph_;
 };
 

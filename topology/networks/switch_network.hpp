@@ -43,9 +43,13 @@ class SwitchNetwork {
   // Returns: the switch that a NIC hangs on.
   [[nodiscard]] virtual int switch_of(int node, int nic) const = 0;
   [[nodiscard]] virtual std::string name_of(int network_switch) const = 0;
-  [[nodiscard]] virtual std::span<const SwitchLink> links() const = 0;
+  [[nodiscard]] std::span<const SwitchLink> links() const { return links_; }
   // Returns: the links of the route, in order: none from a switch to itself. `spread`: node + NIC of the destination.
   [[nodiscard]] virtual std::vector<int> route(int from, int to, int spread) const = 0;
+
+ protected:
+  explicit SwitchNetwork(std::vector<SwitchLink> links = {}) : links_(std::move(links)) {}
+  std::vector<SwitchLink> links_;
 };
 
 // NICs of every node by number.

@@ -5,7 +5,7 @@
 namespace topology {
 namespace {
 
-// Places in the order of nodes, the last dimension fastest.
+// Places in the order of nodes, the last dimension fastest. Links: per dimension and direction, one from each place.
 class TorusNetwork final : public SwitchNetwork {
  public:
   explicit TorusNetwork(const Network& network) : sizes_(network.dimensions), strides_(sizes_.size(), 1) {
@@ -25,7 +25,6 @@ class TorusNetwork final : public SwitchNetwork {
     for (std::size_t d = 0; d < sizes_.size(); ++d) name += fmt::format("{}{}", d == 0 ? "" : ".", coordinate(network_switch, d));
     return name;
   }
-  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
     std::vector<int> route;
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
@@ -49,7 +48,6 @@ class TorusNetwork final : public SwitchNetwork {
   std::vector<int> sizes_, strides_;  // per dimension
   int places_ = 0;
   std::vector<int> forwards_, backwards_;  // per dimension: the first of its links
-  std::vector<SwitchLink> links_;          // per dimension and direction: one from each place
 };
 
 }  // namespace

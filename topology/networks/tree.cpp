@@ -7,7 +7,8 @@
 namespace topology {
 namespace {
 
-// Switches: the groups (leaves, rails, or the only switch), then the pods, then the top.
+// Switches: the groups (leaves, rails, or the only switch), then the pods, then the top. Links: up and down of each group, then of each
+// pod.
 class TreeNetwork final : public SwitchNetwork {
  public:
   TreeNetwork(const Network& network, const NicCounts& nics) : network_(network) {
@@ -42,7 +43,6 @@ class TreeNetwork final : public SwitchNetwork {
     if (network_switch >= groups_) return fmt::format("pod{}", network_switch - groups_);
     return fmt::format("{}{}", rails ? "rail" : "leaf", network_switch);
   }
-  [[nodiscard]] std::span<const SwitchLink> links() const override { return links_; }
   [[nodiscard]] std::vector<int> route(int from, int to, int) const override {
     if (from == to) return {};
     const int up = 2 * from, down = 2 * to + 1;
@@ -60,8 +60,7 @@ class TreeNetwork final : public SwitchNetwork {
 
   Network network_;
   int groups_ = 1;
-  int pods_ = 0;                   // of a tree of three tiers
-  std::vector<SwitchLink> links_;  // up and down of each group, then of each pod
+  int pods_ = 0;  // of a tree of three tiers
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "pcg/models/families/layers.hpp"
 
-#include <fmt/core.h>
-
 #include "base/check.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/operators/head_dims.hpp"
@@ -207,6 +205,11 @@ GraphTensorRef add_positions(GraphBuilder& b, const std::string& name, GraphTens
   GraphTensorRef table = b.weight(name, {.sizes = {positions, sizes[2]}});
   if (sizes[1] < positions) table = b.add(name + ".slice", Slice{.axis = 0, .begin = 0, .length = sizes[1]}, {table});
   return b.add(name + ".add", Binary{.kind = Binary::Kind::add}, {x, table});
+}
+
+void add_classifier(GraphBuilder& b, std::int64_t classes, GraphTensorRef x) {
+  const GraphTensorRef logits = b.add("head.classifier", Linear{.out = classes, .has_bias = true}, {x});
+  b.add("head.loss", CrossEntropy{}, {logits, b.input("labels", {.sizes = {b.shape(x).sizes[0]}, .element = Element::index})});
 }
 
 Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch) {

@@ -73,5 +73,7 @@ struct Embedded {
 [[nodiscard]] Embedded embed_tokens(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch);
 // x + the first rows of a learned table "NAME" [positions, hidden].
 [[nodiscard]] GraphTensorRef add_positions(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t positions);
+// A linear layer with a bias on x [batch, width], and the loss of its logits against "labels" [batch].
+void add_classifier(GraphBuilder& b, std::int64_t classes, GraphTensorRef x);
 
 }  // namespace pcg::models

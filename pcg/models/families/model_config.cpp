@@ -20,28 +20,31 @@ Graph build(const ModelConfig& config, std::int64_t batch) {
 }
 
 TransformerConfig& layers_of(ModelConfig& config) {
-  struct Visitor {
-    TransformerConfig& operator()(TransformerConfig& c) const { return c; }
-    TransformerConfig& operator()(EncoderDecoderConfig& c) const { return c.layers; }
-    TransformerConfig& operator()(VisionConfig& c) const { return c.layers; }
-    TransformerConfig& operator()(ShiftedWindowConfig& c) const { return c.layers; }
-  };
-  return std::visit(Visitor{}, config);
+  return std::visit(
+      []<class Config>(Config& c) -> TransformerConfig& {
+        if constexpr (std::is_same_v<Config, TransformerConfig>) return c;
+        else return c.layers;
+      },
+      config);
 }
 
 namespace {
 
+// Patches [batch, hidden, rows, columns] of the input "images".
+template <class Config>
+GraphTensorRef cut_patches(GraphBuilder& b, const Config& c, std::int64_t batch) {
+  const int patch = static_cast<int>(c.patch_size);
+  const Window side_by_side{.kernel = patch, .stride = patch};
+  const GraphTensorRef images = b.input("images", {.sizes = {batch, c.channels, c.image_size, c.image_size}});
+  return b.add("embedding.patch", Conv2d{.out = c.layers.hidden, .rows = side_by_side, .columns = side_by_side, .has_bias = true},
+               {images});
+}
+
 // Patches as tokens [batch, patches, hidden], the class token before them, and a learned position for each.
 GraphTensorRef embed_patches(GraphBuilder& b, const VisionConfig& c, std::int64_t batch) {
-  const int patch = static_cast<int>(c.patch_size);
-  const std::int64_t hidden = c.layers.hidden;
-  GraphTensorRef x = b.input("images", {.sizes = {batch, c.channels, c.image_size, c.image_size}});
-  const Window side_by_side{.kernel = patch, .stride = patch};
-  const Conv2d cut{.out = hidden, .rows = side_by_side, .columns = side_by_side, .has_bias = true};
-  x = b.add("embedding.patch", cut, {x});
-  x = b.add("embedding.patch.flat", Reshape{.sizes = {0, 0, -1}}, {x});
+  GraphTensorRef x = b.add("embedding.patch.flat", Reshape{.sizes = {0, 0, -1}}, {cut_patches(b, c, batch)});
   x = b.add("embedding.patch.tokens", Transpose{.permutation = {0, 2, 1}}, {x});
-  const GraphTensorRef token = b.weight("embedding.class_token", {.sizes = {1, 1, hidden}});
+  const GraphTensorRef token = b.weight("embedding.class_token", {.sizes = {1, 1, c.layers.hidden}});
   const GraphTensorRef tokens = b.add("embedding.class_token.each", Broadcast{.axis = 0, .size = batch}, {token});
   x = b.add("embedding.sequence", Concat{.axis = 1}, {tokens, x});
   return add_positions(b, "embedding.position", x, b.shape(x).sizes[1]);
@@ -68,8 +71,7 @@ Graph vision_transformer(const VisionConfig& c, std::int64_t batch) {
     x = b.add("head.pooler.activation", Unary{.kind = Unary::Kind::tanh}, {x});
   }
   if (c.classes == 0) return std::move(b).build();
-  x = b.add("head.classifier", Linear{.out = c.classes, .has_bias = true}, {x});
-  b.add("head.loss", CrossEntropy{}, {x, b.input("labels", {.sizes = {batch}, .element = Element::index})});
+  add_classifier(b, c.classes, x);
   return std::move(b).build();
 }
 
@@ -148,12 +150,8 @@ class WindowedLayers {
   WindowedLayers(GraphBuilder& b, const ShiftedWindowConfig& c) : b_(b), c_(c) {}
 
   GraphTensorRef embed_patches(std::int64_t batch) {
-    const int patch = static_cast<int>(c_.patch_size);
-    GraphTensorRef x = b_.input("images", {.sizes = {batch, c_.channels, c_.image_size, c_.image_size}});
-    const Window side_by_side{.kernel = patch, .stride = patch};
-    x = b_.add("embedding.patch", Conv2d{.out = c_.layers.hidden, .rows = side_by_side, .columns = side_by_side, .has_bias = true}, {x});
-    x = b_.add("embedding.patch.tokens", Transpose{.permutation = {0, 2, 3, 1}}, {x});
-    return b_.add("embedding.norm", LayerNorm{}, {x});
+    const GraphTensorRef patches = cut_patches(b_, c_, batch);
+    return b_.add("embedding.norm", LayerNorm{}, {b_.add("embedding.patch.tokens", Transpose{.permutation = {0, 2, 3, 1}}, {patches})});
   }
 
   GraphTensorRef layer(const std::string& name, const TransformerConfig& config, GraphTensorRef x) {
@@ -215,8 +213,7 @@ Graph shifted_window_transformer(const ShiftedWindowConfig& c, std::int64_t batc
   x = b.add("head.norm", LayerNorm{}, {x});
   for (int axis = 0; axis < 2; ++axis)
     x = b.add(axis == 0 ? "head.mean_of_rows" : "head.mean", Reduction{.kind = Reduction::Kind::mean, .axis = 1}, {x});
-  x = b.add("head.classifier", Linear{.out = c.classes, .has_bias = true}, {x});
-  b.add("head.loss", CrossEntropy{}, {x, b.input("labels", {.sizes = {batch}, .element = Element::index})});
+  add_classifier(b, c.classes, x);
   return std::move(b).build();
 }
 

@@ -62,10 +62,4 @@ using ModelConfig = std::variant<TransformerConfig, EncoderDecoderConfig, Vision
 // The other networks of Unity's evaluation and their like: each makes its graph for a batch.
 [[nodiscard]] std::map<std::string, std::function<Graph(std::int64_t batch)>, std::less<>> unity_networks();
 
-// Language models of today by the names that people type. Attention never stores scores. No dropout, but for GPT-3.
-[[nodiscard]] std::vector<TransformerConfig> language_models();
-
-// Published transformers, with sequences as long as in the publication.
-[[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
-
 }  // namespace pcg::models

@@ -63,12 +63,10 @@ class Network {
 
   // Mean over the plane, a dense layer, the loss.
   void classify(std::int64_t classes, double dropout) const {
-    const std::int64_t batch = b_.shape(x_).sizes[0];
     GraphTensorRef y = b_.add("head.pool", Pool2d{.kind = Pool2d::Kind::average, .rows = {.kernel = 0}, .columns = {.kernel = 0}}, {x_});
     y = b_.add("head.flat", Reshape{.sizes = {0, -1}}, {y});
     if (dropout > 0) y = b_.add("head.dropout", Dropout{.rate = dropout}, {y});
-    y = b_.add("head.classifier", Linear{.out = classes, .has_bias = true}, {y});
-    b_.add("head.loss", CrossEntropy{}, {y, b_.input("labels", {.sizes = {batch}, .element = Element::index})});
+    add_classifier(b_, classes, y);
   }
 
  private:

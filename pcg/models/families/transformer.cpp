@@ -74,8 +74,7 @@ void add_predictions(GraphBuilder& b, const TransformerConfig& c, GraphTensorRef
   }
 }
 
-std::vector<std::string> attention_problems(const TransformerConfig& c) {
-  std::vector<std::string> result;
+void attention_problems(const TransformerConfig& c, std::vector<std::string>& result) {
   if (c.head_dim == 0 && c.hidden % c.heads != 0)
     result.push_back(fmt::format("hidden {} does not divide into {} heads", c.hidden, c.heads));
   if (c.heads % kv_heads(c) != 0) result.push_back(fmt::format("{} heads do not divide into {} kv_heads", c.heads, kv_heads(c)));
@@ -87,11 +86,9 @@ std::vector<std::string> attention_problems(const TransformerConfig& c) {
     result.push_back("latent attention has as many heads of keys as of queries, and norms of its own: no kv_heads, no qk_norm");
   if (c.window > 0 && !c.causal) result.push_back("a window is of causal attention");
   if (c.window == 0 && (c.global_every > 0 || c.chunked)) result.push_back("global_every and chunked are of layers with a window");
-  return result;
 }
 
-std::vector<std::string> expert_problems(const TransformerConfig& c) {
-  std::vector<std::string> result;
+void expert_problems(const TransformerConfig& c, std::vector<std::string>& result) {
   if (c.experts > 0 && c.top_k > c.experts) result.push_back(fmt::format("top_k {} of {} experts", c.top_k, c.experts));
   if (c.experts == 0 &&
       (c.expert_ffn > 0 || c.shared_ffn > 0 || c.dense_layers > 0 || c.expert_biases || c.sigmoid_router || c.expert_latent > 0))
@@ -111,11 +108,9 @@ std::vector<std::string> expert_problems(const TransformerConfig& c) {
     result.push_back("expert_imbalance is of routing that drops no token, and capacity_factor of routing that does: one of them is 1");
   if (c.shared_gate && c.shared_ffn == 0) result.push_back("shared_gate is of a shared expert, which has a width");
   if (c.dense_layers > c.layers) result.push_back(fmt::format("{} dense_layers of {} layers", c.dense_layers, c.layers));
-  return result;
 }
 
-std::vector<std::string> stack_problems(const TransformerConfig& c) {
-  std::vector<std::string> result;
+void stack_problems(const TransformerConfig& c, std::vector<std::string>& result) {
   if (c.positions > 0 && c.positions < c.sequence_length)
     result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));
   if (c.single_norm && !c.parallel_residual) result.push_back("single_norm is of a parallel_residual, whose parts read the same input");
@@ -123,7 +118,6 @@ std::vector<std::string> stack_problems(const TransformerConfig& c) {
   if (c.mtp_shared && c.mtp_layers < 2) result.push_back("mtp_shared is of several mtp_layers");
   if (c.mtp_layers > 0 && (!c.head || (c.embedding_width > 0 && c.embedding_width != c.hidden)))
     result.push_back("mtp_layers predict tokens: they need a head, and embeddings as wide as hidden");
-  return result;
 }
 
 // The parts of a pattern's letters.
@@ -139,11 +133,10 @@ std::optional<std::string> pattern_problem(const TransformerConfig& c, std::stri
   return std::nullopt;
 }
 
-std::vector<std::string> hybrid_problems(const TransformerConfig& c) {
-  std::vector<std::string> result;
+void hybrid_problems(const TransformerConfig& c, std::vector<std::string>& result) {
   if (c.pattern.empty()) {
     if (c.mamba_heads > 0 || !c.mtp_pattern.empty()) result.push_back("mamba_heads and mtp_pattern are of a hybrid, which has a pattern");
-    return result;
+    return;
   }
   for (const auto& [key, pattern] : {std::pair{"pattern", &c.pattern}, {"mtp_pattern", &c.mtp_pattern}})
     if (auto problem = pattern_problem(c, key, *pattern)) result.push_back(*problem);
@@ -157,15 +150,13 @@ std::vector<std::string> hybrid_problems(const TransformerConfig& c) {
     result.push_back(
         "a pattern says which layers have experts, and each has one part after its norm: no dense_layers, expert_every, window, "
         "post_norm, parallel_residual or sandwich_norm");
-  return result;
 }
 
 }  // namespace
 
 std::vector<std::string> problems(const TransformerConfig& c) {
   std::vector<std::string> result;
-  for (const auto& part : {attention_problems(c), stack_problems(c), expert_problems(c), hybrid_problems(c)})
-    result.insert(result.end(), part.begin(), part.end());
+  for (const auto& find_problems : {attention_problems, stack_problems, expert_problems, hybrid_problems}) find_problems(c, result);
   return result;
 }
 

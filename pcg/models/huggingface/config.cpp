@@ -70,7 +70,7 @@ std::string Config::architecture(std::string_view usual) {
   return std::string(usual);
 }
 
-Unary::Kind Config::function(std::string_view key, const std::string& usual) {
+Unary::Kind Config::function(std::string_view key, Unary::Kind usual) {
   static const std::map<std::string, Unary::Kind, std::less<>> kinds{
       {"gelu", Unary::Kind::gelu},        {"gelu_new", Unary::Kind::gelu},
       {"gelu_fast", Unary::Kind::gelu},   {"gelu_pytorch_tanh", Unary::Kind::gelu},
@@ -78,12 +78,13 @@ Unary::Kind Config::function(std::string_view key, const std::string& usual) {
       {"silu", Unary::Kind::silu},        {"swish", Unary::Kind::silu},
       {"tanh", Unary::Kind::tanh},        {"sigmoid", Unary::Kind::sigmoid},
       {"relu2", Unary::Kind::relu2}};
-  const std::string name = text(key, usual);
-  const auto found = kinds.find(name);
+  const std::optional<std::string> name = given(key) ? reader_.text(key) : std::nullopt;
+  if (!name) return usual;
+  const auto found = kinds.find(*name);
   if (found != kinds.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, kind] : kinds) names.push_back(known);
-  reader_.complain(key, fmt::format("\"{}\" is no activation that is known here", name), base::suggest(name, names));
+  reader_.complain(key, fmt::format("\"{}\" is no activation that is known here", *name), base::suggest(*name, names));
   return Unary::Kind::gelu;
 }
 

@@ -36,7 +36,7 @@ class Config {
   // "LlamaForCausalLM" -> "ForCausalLM"; `usual` when architectures are not given.
   std::string architecture(std::string_view usual);
   // A choice among names that transformers allows here.
-  Unary::Kind function(std::string_view key, const std::string& usual);
+  Unary::Kind function(std::string_view key, Unary::Kind usual);
 
   // A difference of the model that is built from the config.
   void note(std::string text) { notes_.push_back(std::move(text)); }

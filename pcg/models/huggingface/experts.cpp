@@ -23,8 +23,7 @@ void read_sparse_layers(Config& f, TransformerConfig& c) {
 }  // namespace
 
 ModelConfig read_mixtral(Config& f) {
-  TransformerConfig c =
-      read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .vocab = 32000, .sequence_length = 131072, .tied_embeddings = false});
+  TransformerConfig c = read_llama_like(f, {.kv_heads = 8, .ffn = 14336, .positions = 131072});
   c.experts = f.size("num_local_experts", 8);
   c.top_k = f.size("num_experts_per_tok", 2);
   c.window = f.size_or_none("sliding_window", 0);
@@ -32,14 +31,8 @@ ModelConfig read_mixtral(Config& f) {
 }
 
 ModelConfig read_qwen2_moe(Config& f) {
-  TransformerConfig c = read_llama_like(f, {.layers = 24,
-                                            .hidden = 2048,
-                                            .heads = 16,
-                                            .kv_heads = 16,
-                                            .ffn = 5632,
-                                            .vocab = 151936,
-                                            .sequence_length = 32768,
-                                            .tied_embeddings = false});
+  TransformerConfig c =
+      read_llama_like(f, {.layers = 24, .hidden = 2048, .heads = 16, .kv_heads = 16, .ffn = 5632, .vocab = 151936, .positions = 32768});
   c.qkv_biases = f.flag("qkv_bias", true);
   c.experts = f.size("num_experts", 60);
   c.top_k = f.size("num_experts_per_tok", 4);
@@ -52,8 +45,7 @@ ModelConfig read_qwen2_moe(Config& f) {
 }
 
 ModelConfig read_qwen3_moe(Config& f) {
-  TransformerConfig c = read_llama_like(
-      f, {.layers = 24, .hidden = 2048, .kv_heads = 4, .ffn = 6144, .vocab = 151936, .sequence_length = 32768, .tied_embeddings = false});
+  TransformerConfig c = read_llama_like(f, {.layers = 24, .hidden = 2048, .kv_heads = 4, .ffn = 6144, .vocab = 151936, .positions = 32768});
   c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
   c.qk_norm = true;
   c.experts = f.size("num_experts", 128);
@@ -66,8 +58,9 @@ ModelConfig read_qwen3_moe(Config& f) {
 
 namespace {
 
-TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
-  TransformerConfig c = read_llama_like(f, usual);
+// `usual`: of the experts.
+TransformerConfig read_deepseek(Config& f, const Usual& usual_sizes, const TransformerConfig& usual) {
+  TransformerConfig c = read_llama_like(f, usual_sizes);
   c.kv_heads = 0;  // the config lists as many as heads: the up-projection makes them
   c.query_rank = f.size_or_none("q_lora_rank", 1536);
   c.kv_rank = f.size("kv_lora_rank", 512);
@@ -82,6 +75,8 @@ TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
   c.dense_layers = f.layers("first_k_dense_replace", usual.dense_layers, 0);
   c.expert_every = f.size("moe_layer_freq", 1);
   // Routing by "greedy", DeepSeek-V2's default, has no groups, whatever the config lists.
+  c.expert_groups = usual.expert_groups;
+  c.groups_per_token = usual.groups_per_token;
   const std::int64_t groups = f.size_or_none("n_group", usual.expert_groups),
                      of_a_token = f.size_or_none("topk_group", usual.groups_per_token);
   if (f.text("topk_method", usual.expert_groups > 1 ? "noaux_tc" : "greedy") != "greedy" && groups > 1) {
@@ -94,45 +89,20 @@ TransformerConfig read_deepseek(Config& f, const TransformerConfig& usual) {
 }  // namespace
 
 ModelConfig read_deepseek_v2(Config& f) {
-  return read_deepseek(f, {.ffn = 11008,
-                           .vocab = 32000,
-                           .sequence_length = 2048,
-                           .tied_embeddings = false,
-                           .experts = 64,
-                           .top_k = 6,
-                           .expert_ffn = 1407,
-                           .shared_ffn = 2 * 1407});
+  return read_deepseek(f, {.ffn = 11008}, {.experts = 64, .top_k = 6, .expert_ffn = 1407, .shared_ffn = 2 * 1407});
 }
 ModelConfig read_deepseek_v3(Config& f) {
-  TransformerConfig c = read_deepseek(f, {.layers = 61,
-                                          .hidden = 7168,
-                                          .heads = 128,
-                                          .ffn = 18432,
-                                          .vocab = 129280,
-                                          .sequence_length = 4096,
-                                          .tied_embeddings = false,
-                                          .experts = 256,
-                                          .top_k = 8,
-                                          .expert_ffn = 2048,
-                                          .shared_ffn = 2048,
-                                          .dense_layers = 3,
-                                          .expert_groups = 8,
-                                          .groups_per_token = 4});
+  TransformerConfig c = read_deepseek(
+      f, {.layers = 61, .hidden = 7168, .heads = 128, .ffn = 18432, .vocab = 129280, .positions = 4096},
+      {.experts = 256, .top_k = 8, .expert_ffn = 2048, .shared_ffn = 2048, .dense_layers = 3, .expert_groups = 8, .groups_per_token = 4});
   c.sigmoid_router = true;
   c.mtp_layers = f.layers("num_nextn_predict_layers", 0, 0);
   return c;
 }
 
 ModelConfig read_gpt_oss(Config& f) {
-  TransformerConfig c = read_llama_like(f, {.layers = 36,
-                                            .hidden = 2880,
-                                            .heads = 64,
-                                            .kv_heads = 8,
-                                            .ffn = 2880,
-                                            .head_dim = 64,
-                                            .vocab = 201088,
-                                            .sequence_length = 131072,
-                                            .tied_embeddings = false});
+  TransformerConfig c = read_llama_like(
+      f, {.layers = 36, .hidden = 2880, .heads = 64, .kv_heads = 8, .ffn = 2880, .head_dim = 64, .vocab = 201088, .positions = 131072});
   c.qkv_biases = c.out_biases = f.flag("attention_bias", true);
   c.sinks = true;
   c.experts = f.size("num_local_experts", 128);
@@ -163,15 +133,8 @@ void check_expert_layers(Config& f, const TransformerConfig& c) {
 
 // Every n-th layer sees all keys, and has no rotary positions there.
 ModelConfig read_llama4(Config& f) {
-  TransformerConfig c = read_llama_like(f, {.layers = 48,
-                                            .hidden = 5120,
-                                            .heads = 40,
-                                            .kv_heads = 8,
-                                            .ffn = 8192,
-                                            .head_dim = 128,
-                                            .vocab = 202048,
-                                            .sequence_length = 131072,
-                                            .tied_embeddings = false});
+  TransformerConfig c = read_llama_like(
+      f, {.layers = 48, .hidden = 5120, .heads = 40, .kv_heads = 8, .ffn = 8192, .head_dim = 128, .vocab = 202048, .positions = 131072});
   c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
   c.expert_ffn = c.ffn;
   c.shared_ffn = c.ffn;

@@ -8,89 +8,62 @@
 namespace pcg::models {
 
 ModelConfig read_gpt2(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 50257), .positions = f.size("n_positions", 1024)};
-  c.hidden = f.size("n_embd", 768);
-  c.layers = f.layers("n_layer", 12);
-  c.heads = f.size("n_head", 12);
-  c.ffn = f.size("n_inner", 0);
+  TransformerConfig c = read_decoder(
+      f, {.layers = 12, .hidden = 768, .heads = 12, .vocab = 50257, .positions = 1024, .activation = Unary::Kind::gelu, .tied = true},
+      {.layers = "n_layer",
+       .hidden = "n_embd",
+       .heads = "n_head",
+       .ffn = "n_inner",
+       .positions = "n_positions",
+       .activation = "activation_function"});
+  c.positions = c.sequence_length;
   c.dropout = f.rate("resid_pdrop", 0.1);
-  c.activation = f.function("activation_function", "gelu_new");
-  c.tied_embeddings = f.flag("tie_word_embeddings", true);
-  c.head = f.architecture("LMHeadModel") != "Model";
-  c.sequence_length = c.positions;
   return c;
 }
 
 ModelConfig read_opt(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 50272), .sequence_length = f.size("max_position_embeddings", 2048)};
+  TransformerConfig c = read_decoder(
+      f, {.layers = 12, .hidden = 768, .heads = 12, .ffn = 3072, .vocab = 50272, .activation = Unary::Kind::relu, .tied = true},
+      {.ffn = "ffn_dim", .activation = "activation_function"});
   c.positions = c.sequence_length + 2;  // OPTLearnedPositionalEmbedding keeps two rows before the first position
-  c.hidden = f.size("hidden_size", 768);
-  c.layers = f.layers("num_hidden_layers", 12);
-  c.heads = f.size("num_attention_heads", 12);
-  c.ffn = f.size("ffn_dim", 3072);
   c.embedding_width = f.size("word_embed_proj_dim", c.hidden);
   c.dropout = f.rate("dropout", 0.1);
   c.biases = f.flag("enable_bias", true);
   c.post_norm = !f.flag("do_layer_norm_before", true);
   c.final_norm = !f.flag("_remove_final_layer_norm", false);
-  c.activation = f.function("activation_function", "relu");
-  c.tied_embeddings = f.flag("tie_word_embeddings", true);
-  c.head = f.architecture("ForCausalLM") != "Model";
   return c;
 }
 
 ModelConfig read_gpt_neox(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 50432), .sequence_length = f.size("max_position_embeddings", 2048), .positions = -1};
-  c.hidden = f.size("hidden_size", 6144);
-  c.layers = f.layers("num_hidden_layers", 44);
-  c.heads = f.size("num_attention_heads", 64);
-  c.ffn = f.size("intermediate_size", 24576);
+  TransformerConfig c =
+      read_decoder(f, {.layers = 44, .hidden = 6144, .heads = 64, .ffn = 24576, .vocab = 50432, .activation = Unary::Kind::gelu});
   c.dropout = f.rate("hidden_dropout", 0.0);
   c.rope = true;
   c.parallel_residual = f.flag("use_parallel_residual", true);
-  c.activation = f.function("hidden_act", "gelu");
-  c.tied_embeddings = f.flag("tie_word_embeddings", false);
-  c.head = f.architecture("ForCausalLM") != "Model";
   return c;
 }
 
 // One norm serves both parts of a parallel layer, unless the newer architecture has two.
 ModelConfig read_falcon(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 65024), .sequence_length = f.size("max_position_embeddings", 2048), .positions = -1};
-  c.hidden = f.size("hidden_size", 4544);
-  c.layers = f.layers("num_hidden_layers", 32);
-  c.heads = f.size("num_attention_heads", 71);
+  TransformerConfig c = read_decoder(f, {.hidden = 4544, .heads = 71, .vocab = 65024, .activation = Unary::Kind::gelu, .tied = true},
+                                     {.ffn = "ffn_hidden_size", .activation = "activation"});
   const bool newer = f.flag("new_decoder_architecture", false);
   const std::int64_t heads = f.size("num_kv_heads", c.heads);
   c.kv_heads = newer ? heads : f.flag("multi_query", true) ? 1 : c.heads;
-  c.ffn = f.size("ffn_hidden_size", 4 * c.hidden);
   c.dropout = f.rate("hidden_dropout", 0.0);
   c.biases = f.flag("bias", false);
   c.rope = !f.flag("alibi", false);
   if (!c.rope) f.note("distances between positions (alibi) are added to no scores");
   c.parallel_residual = f.flag("parallel_attn", true) || newer;
   c.single_norm = c.parallel_residual && f.size("num_ln_in_parallel_attn", newer ? 2 : 1) == 1;
-  c.activation = f.function("activation", "gelu");
-  c.tied_embeddings = f.flag("tie_word_embeddings", true);
-  c.head = f.architecture("ForCausalLM") != "Model";
   return c;
 }
 
 ModelConfig read_nemotron(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 256000), .sequence_length = f.size("max_position_embeddings", 4096), .positions = -1};
-  c.hidden = f.size("hidden_size", 6144);
-  c.layers = f.layers("num_hidden_layers", 32);
-  c.heads = f.size("num_attention_heads", 48);
-  c.kv_heads = f.size("num_key_value_heads", c.heads);
-  c.head_dim = f.size("head_dim", 0);
-  c.ffn = f.size("intermediate_size", 24576);
-  c.rope = true;
-  c.biases = false;
-  c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
-  c.mlp_biases = f.flag("mlp_bias", false);
-  c.activation = f.function("hidden_act", "relu2");
-  c.tied_embeddings = f.flag("tie_word_embeddings", false);
-  c.head = f.architecture("ForCausalLM") != "Model";
+  TransformerConfig c =
+      read_llama_like(f, {.hidden = 6144, .heads = 48, .ffn = 24576, .vocab = 256000, .positions = 4096, .activation = Unary::Kind::relu2});
+  c.rms_norm = c.gated = false;
+  read_biases(f, c);
   return c;
 }
 
@@ -142,19 +115,12 @@ void read_experts(Config& f, TransformerConfig& c) {
 
 // Attention there has no positions.
 ModelConfig read_nemotron_h(Config& f) {
-  TransformerConfig c = read_llama_like(f, {.layers = 52,
-                                            .hidden = 4096,
-                                            .heads = 32,
-                                            .kv_heads = 8,
-                                            .ffn = 21504,
-                                            .head_dim = f.size("attention_head_dim", 128),
-                                            .vocab = 131072,
-                                            .sequence_length = 4096,
-                                            .tied_embeddings = false});
+  const std::int64_t head_dim = f.size("attention_head_dim", 128);
+  TransformerConfig c =
+      read_llama_like(f, {.layers = 52, .kv_heads = 8, .ffn = 21504, .head_dim = head_dim, .vocab = 131072, .positions = 4096});
   c.rope = c.gated = false;
-  c.activation = f.function("mlp_hidden_act", "relu2");
-  c.qkv_biases = c.out_biases = f.flag("attention_bias", false);
-  c.mlp_biases = f.flag("mlp_bias", false);
+  c.activation = f.function("mlp_hidden_act", Unary::Kind::relu2);
+  read_biases(f, c);
   c.pattern = pattern_of(f, "layers_block_type", "hybrid_override_pattern", "ME*-");
   c.layers = static_cast<std::int64_t>(c.pattern.size());  // num_hidden_layers is not read there
   c.mtp_layers = f.layers("num_nextn_predict_layers", 0, 0);
@@ -167,44 +133,38 @@ ModelConfig read_nemotron_h(Config& f) {
 }
 
 ModelConfig read_bert(Config& f) {
-  TransformerConfig c{.vocab = f.size("vocab_size", 30522), .positions = f.size("max_position_embeddings", 512)};
-  c.hidden = f.size("hidden_size", 768);
-  c.layers = f.layers("num_hidden_layers", 12);
-  c.heads = f.size("num_attention_heads", 12);
-  c.ffn = f.size("intermediate_size", 3072);
+  TransformerConfig c = read_stack(
+      f, {.layers = 12, .hidden = 768, .heads = 12, .ffn = 3072, .vocab = 30522, .positions = 512, .activation = Unary::Kind::gelu});
+  c.positions = c.sequence_length;
   c.token_types = f.size("type_vocab_size", 2, 0);
   c.dropout = f.rate("hidden_dropout_prob", 0.1);
-  c.activation = f.function("hidden_act", "gelu");
   c.causal = false;
   c.post_norm = c.embedding_norm = true;
   const std::string architecture = f.architecture("ForPreTraining");
   c.head = c.head_transform = architecture != "Model";
   c.pooler = architecture == "Model" || architecture == "ForPreTraining";
-  c.sequence_length = c.positions;
   return c;
 }
 
 ModelConfig read_t5(Config& f) {
-  EncoderDecoderConfig c;
+  EncoderDecoderConfig c{
+      .layers = read_decoder(f, {.layers = 6, .hidden = 512, .heads = 8, .ffn = 2048, .vocab = 32128, .positions = 512, .tied = true},
+                             {.layers = "num_layers",
+                              .hidden = "d_model",
+                              .heads = "num_heads",
+                              .ffn = "d_ff",
+                              .positions = "n_positions",
+                              .activation = ""})};
   TransformerConfig& l = c.layers;
-  l.vocab = f.size("vocab_size", 32128);
-  l.hidden = f.size("d_model", 512);
   l.head_dim = f.size("d_kv", 64);
-  l.ffn = f.size("d_ff", 2048);
-  l.layers = f.layers("num_layers", 6);
-  l.heads = f.size("num_heads", 8);
-  l.sequence_length = f.size("n_positions", 512);
   l.dropout = f.rate("dropout_rate", 0.1);
-  l.positions = -1;
   l.rms_norm = true;
   l.biases = false;
-  l.tied_embeddings = f.flag("tie_word_embeddings", true);
   const std::string projection = f.text("feed_forward_proj", "relu");
   l.gated = projection.starts_with("gated-");
   if (projection != "relu" && projection != "gated-gelu" && projection != "gated-silu" && projection != "gelu")
     f.reader().complain("feed_forward_proj", fmt::format("\"{}\" is not known", projection), "one of: relu, gelu, gated-gelu, gated-silu");
   l.activation = projection.ends_with("gelu") ? Unary::Kind::gelu : projection.ends_with("silu") ? Unary::Kind::silu : Unary::Kind::relu;
-  l.head = f.architecture("ForConditionalGeneration") != "Model";
   c.decoder_layers = f.layers("num_decoder_layers", l.layers);
   c.position_buckets = f.size("relative_attention_num_buckets", 32);
   return c;
@@ -222,14 +182,12 @@ std::int64_t class_count(Config& f) {
 }  // namespace
 
 ModelConfig read_vit(Config& f) {
-  VisionConfig c;
+  VisionConfig c{.layers = read_stack(
+                     f,
+                     {.layers = 12, .hidden = 768, .heads = 12, .ffn = 3072, .vocab = 1, .positions = 1, .activation = Unary::Kind::gelu},
+                     {.vocab = "", .positions = ""})};
   TransformerConfig& l = c.layers;
-  l.hidden = f.size("hidden_size", 768);
-  l.layers = f.layers("num_hidden_layers", 12);
-  l.heads = f.size("num_attention_heads", 12);
-  l.ffn = f.size("intermediate_size", 3072);
   l.dropout = f.rate("hidden_dropout_prob", 0.0);
-  l.activation = f.function("hidden_act", "gelu");
   l.causal = false;
   if (!f.flag("qkv_bias", true))
     f.reader().complain("qkv_bias", "a ViT without biases on queries, keys and values cannot be described yet");

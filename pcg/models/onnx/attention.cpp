@@ -1,6 +1,5 @@
 // Joins nodes of a draft that belong together: linear layers with their biases and activations, and attention.
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -76,8 +75,7 @@ class AttentionMatcher {
         softmax = inner(softmax->inputs[0]);
       }
     if (!softmax || !is_softmax(*softmax)) return false;
-    const auto scores = unscaled(softmax->inputs[0]);
-    const auto product = scores ? inner(*scores) : std::nullopt;
+    const auto product = unscaled(softmax->inputs[0]);
     if (!product) return false;
     const auto q = heads_of(product->inputs[0]), v = heads_of(weighted->inputs[1]);
     const auto k = is_product(*product, true)    ? heads_of(product->inputs[1])
@@ -116,14 +114,15 @@ class AttentionMatcher {
     const auto* s = std::get_if<Softmax>(&n.op);
     return s != nullptr && (s->axis == -1 || s->axis == 3);
   }
-  // The value after any number of scalings.
-  std::optional<GraphTensorRef> unscaled(GraphTensorRef t) const {
-    while (const auto n = inner(t)) {
-      const auto* unary = std::get_if<Unary>(&n->op);
-      if (unary == nullptr || unary->kind != Unary::Kind::scale) return t;
-      t = n->inputs[0];
-    }
-    return std::nullopt;
+  // The inner node before any number of scalings.
+  std::optional<DraftNode> unscaled(GraphTensorRef t) const {
+    const auto is_scaling = [](const Operator& op) {
+      const auto* unary = std::get_if<Unary>(&op);
+      return unary != nullptr && unary->kind == Unary::Kind::scale;
+    };
+    auto n = inner(t);
+    while (n && is_scaling(n->op)) n = inner(n->inputs[0]);
+    return n;
   }
   // [b, s, heads d] as [b, s, heads, d].
   std::optional<Heads> unpacked(GraphTensorRef t) const {
@@ -134,14 +133,12 @@ class AttentionMatcher {
     return Heads{n->inputs[0], to[2]};
   }
   std::optional<Heads> heads_of(GraphTensorRef t) const {
-    const auto scaled = unscaled(t);
-    const auto n = scaled ? inner(*scaled) : std::nullopt;
+    const auto n = unscaled(t);
     return n && is_transpose(*n, {0, 2, 1, 3}) ? unpacked(n->inputs[0]) : std::nullopt;
   }
   // [b, heads, d, s]: in one transposition or two.
   std::optional<Heads> transposed_heads_of(GraphTensorRef t) const {
-    const auto scaled = unscaled(t);
-    const auto n = scaled ? inner(*scaled) : std::nullopt;
+    const auto n = unscaled(t);
     if (!n) return std::nullopt;
     if (is_transpose(*n, {0, 2, 3, 1})) return unpacked(n->inputs[0]);
     return is_transpose(*n, {0, 1, 3, 2}) ? heads_of(n->inputs[0]) : std::nullopt;

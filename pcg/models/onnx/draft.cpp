@@ -34,8 +34,6 @@ std::vector<bool> needed(const Draft& draft, const std::vector<GraphTensorRef>& 
   return result;
 }
 
-bool is_source(const DraftNode& n) { return std::holds_alternative<Input>(n.op) || std::holds_alternative<Weight>(n.op); }
-
 // The block of each node: a node without one stays in that of the node before it, but after the last one that has one.
 std::vector<std::string> blocks_of(const Draft& draft, const std::vector<std::size_t>& order) {
   std::vector<std::string> blocks(order.size());
@@ -87,9 +85,9 @@ Graph graph_of(const Draft& draft, const std::string& name, const std::vector<Gr
   std::vector<std::size_t> order;
   std::vector<bool> placed(draft.nodes().size(), false);
   for (std::size_t n = 0; n < draft.nodes().size(); ++n) {
-    if (!kept[n] || is_source(draft.nodes()[n])) continue;
+    if (!kept[n] || is_source(draft.nodes()[n].op)) continue;
     for (const GraphTensorRef t : draft.nodes()[n].inputs)
-      if (is_source(draft.nodes()[t.node.value]) && !placed[t.node.value]) {
+      if (is_source(draft.nodes()[t.node.value].op) && !placed[t.node.value]) {
         placed[t.node.value] = true;
         order.push_back(t.node.value);
       }
@@ -100,12 +98,12 @@ Graph graph_of(const Draft& draft, const std::string& name, const std::vector<Gr
     // A source is in the block of its reader, which is the next node that is none.
     std::vector<std::size_t> operators;
     for (const std::size_t n : order)
-      if (!is_source(draft.nodes()[n])) operators.push_back(n);
+      if (!is_source(draft.nodes()[n].op)) operators.push_back(n);
     const std::vector<std::string> of_operators = blocks_of(draft, operators);
     std::size_t next = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       blocks[i] = of_operators[std::min(next, of_operators.size() - 1)];
-      if (!is_source(draft.nodes()[order[i]])) ++next;
+      if (!is_source(draft.nodes()[order[i]].op)) ++next;
     }
   }
   const bool has_blocks = std::ranges::any_of(blocks, [](const std::string& b) { return !b.empty(); });

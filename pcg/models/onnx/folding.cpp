@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <set>
 
 namespace pcg::models::onnx {
@@ -13,21 +14,23 @@ namespace {
 using base::Refusal;
 using Folded = base::Attempt<std::optional<Tensor>>;
 
-double number(const Tensor& t, std::size_t i) { return t.reals ? (*t.reals)[i] : static_cast<double>((*t.integers)[i]); }
+// Zeros, reals or integers.
+Tensor blank(Element element, Sizes sizes, bool reals) {
+  Tensor result{.element = element, .sizes = std::move(sizes)};
+  if (reals) result.reals.emplace(result.count());
+  else result.integers.emplace(result.count());
+  return result;
+}
+void copy(const Tensor& from, std::size_t i, Tensor& to, std::size_t at) {
+  if (to.reals) (*to.reals)[at] = (*from.reals)[i];
+  else (*to.integers)[at] = (*from.integers)[i];
+}
 
 // An output of these sizes whose element i is element from(i) of t.
-Folded picked(const Tensor& t, Sizes sizes, const std::function<std::size_t(std::size_t)>& from) {
-  Tensor result{.element = t.element, .sizes = std::move(sizes)};
-  const std::int64_t count = result.count();
-  if (count > kMostNumbers) return std::optional<Tensor>();
-  const auto n = static_cast<std::size_t>(count);
-  if (t.reals) {
-    result.reals.emplace(n);
-    for (std::size_t i = 0; i < n; ++i) (*result.reals)[i] = (*t.reals)[from(i)];
-  } else {
-    result.integers.emplace(n);
-    for (std::size_t i = 0; i < n; ++i) (*result.integers)[i] = (*t.integers)[from(i)];
-  }
+Folded picked(const Tensor& t, const Sizes& sizes, const std::function<std::size_t(std::size_t)>& from) {
+  if (Tensor{.sizes = sizes}.count() > kMostNumbers) return std::optional<Tensor>();
+  Tensor result = blank(t.element, sizes, t.reals.has_value());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(result.count()); ++i) copy(t, from(i), result, i);
   return std::optional(std::move(result));
 }
 
@@ -45,17 +48,18 @@ Sizes strides_of(const Sizes& sizes) {
   return strides;
 }
 
-// The element of an array of `sizes` that is read at element i of a broadcast to `wide`.
-std::size_t element_at(std::size_t i, const Sizes& wide, const Sizes& sizes) {
-  const Sizes strides = strides_of(sizes);
+// The element of an array that is read at element i of one of these sizes, where a step along each dim is so far in it.
+std::size_t element_at(std::size_t i, const Sizes& sizes, const Sizes& steps, std::int64_t first = 0) {
   auto rest = static_cast<std::int64_t>(i);
-  std::int64_t at = 0;
-  for (std::size_t d = wide.size(), back = 0; d-- > 0; ++back) {
-    const std::int64_t place = wide[d] == 0 ? 0 : rest % wide[d];
-    if (wide[d] > 0) rest /= wide[d];
-    if (back < sizes.size() && sizes[sizes.size() - 1 - back] != 1) at += place * strides[sizes.size() - 1 - back];
-  }
-  return static_cast<std::size_t>(at);
+  for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) first += rest % sizes[d] * steps[d];
+  return static_cast<std::size_t>(first);
+}
+// The steps in an array of `sizes` that is broadcast to `wide`.
+Sizes broadcast_steps(const Sizes& wide, const Sizes& sizes) {
+  const Sizes strides = strides_of(sizes);
+  Sizes steps(wide.size(), 0);
+  for (std::size_t d = 0; d < sizes.size(); ++d) steps[wide.size() - sizes.size() + d] = sizes[d] == 1 ? 0 : strides[d];
+  return steps;
 }
 
 // a / b of integers is C's.
@@ -100,15 +104,13 @@ Folded two(const std::string& type, const Tensor& a, const Tensor& b) {
   const auto sizes = broadcast(a.sizes, b.sizes);
   if (!sizes) return Refusal{"its sizes do not fit"};
   const bool compares = kComparisons.contains(type), real = a.element == Element::real || b.element == Element::real || type == "Pow";
-  Tensor result{.element = compares ? Element::boolean : real ? Element::real : Element::integer, .sizes = *sizes};
-  if (result.count() > kMostNumbers) return std::optional<Tensor>();
-  const auto n = static_cast<std::size_t>(result.count());
-  if (!compares && real) result.reals.emplace(n);
-  else result.integers.emplace(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t x = element_at(i, *sizes, a.sizes), y = element_at(i, *sizes, b.sizes);
-    if (compares) (*result.integers)[i] = truth(type, number(a, x), number(b, y));
-    else if (real) (*result.reals)[i] = real_result(type, number(a, x), number(b, y));
+  if (Tensor{.sizes = *sizes}.count() > kMostNumbers) return std::optional<Tensor>();
+  Tensor result = blank(compares ? Element::boolean : real ? Element::real : Element::integer, *sizes, !compares && real);
+  const Sizes a_steps = broadcast_steps(*sizes, a.sizes), b_steps = broadcast_steps(*sizes, b.sizes);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(result.count()); ++i) {
+    const std::size_t x = element_at(i, *sizes, a_steps), y = element_at(i, *sizes, b_steps);
+    if (compares) (*result.integers)[i] = truth(type, a.number(x), b.number(y));
+    else if (real) (*result.reals)[i] = real_result(type, a.number(x), b.number(y));
     else if (const auto r = integer_result(type, (*a.integers)[x], (*b.integers)[y])) (*result.integers)[i] = *r;
     else return Refusal{"its integers divide by zero or overflow"};
   }
@@ -139,18 +141,11 @@ Folded one(const std::string& type, const Tensor& t) {
   return std::optional(std::move(result));
 }
 
-// To the element type of this number in ONNX (9: bool; 1, 10, 11, 16: floats).
-Folded cast(const Tensor& t, std::int64_t to) {
-  Tensor result{.element = to == 9                                       ? Element::boolean
-                           : to == 1 || to == 10 || to == 11 || to == 16 ? Element::real
-                                                                         : Element::integer,
-                .sizes = t.sizes};
-  const auto n = static_cast<std::size_t>(t.count());
-  if (result.element == Element::real) result.reals.emplace(n);
-  else result.integers.emplace(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (result.reals) (*result.reals)[i] = number(t, i);
-    else if (result.element == Element::boolean) (*result.integers)[i] = number(t, i) != 0;
+Folded cast(const Tensor& t, Element to) {
+  Tensor result = blank(to, t.sizes, to == Element::real);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(t.count()); ++i) {
+    if (result.reals) (*result.reals)[i] = t.number(i);
+    else if (to == Element::boolean) (*result.integers)[i] = t.number(i) != 0;
     else if (t.integers) (*result.integers)[i] = (*t.integers)[i];
     else if (const double v = (*t.reals)[i]; std::abs(v) < 9e18) (*result.integers)[i] = static_cast<std::int64_t>(v);
     else (*result.integers)[i] = v > 0 ? INT64_MAX : INT64_MIN;
@@ -167,7 +162,7 @@ Folded gather(const Node& node, const Tensor& t, const Tensor& index) {
   const std::int64_t size = t.sizes[*axis], inner = strides_of(t.sizes)[*axis], middle = index.count();
   for (const std::int64_t i : *index.integers)
     if (i < -size || i >= size) return Refusal{fmt::format("index {} of {}", i, size)};
-  return picked(t, std::move(sizes), [&](std::size_t i) {
+  return picked(t, sizes, [&](std::size_t i) {
     const auto at = static_cast<std::int64_t>(i);
     const std::int64_t place = (*index.integers)[static_cast<std::size_t>(at / inner % middle)];
     return static_cast<std::size_t>((at / inner / middle * size + (place < 0 ? place + size : place)) * inner + at % inner);
@@ -177,18 +172,15 @@ Folded gather(const Node& node, const Tensor& t, const Tensor& index) {
 Folded slice(const Node& node, const Tensor& t, KnownInputs inputs) {
   const auto ranges = ranges_of(node, t.sizes, inputs);
   if (!ranges) return Refusal{"its ranges do not fit"};
-  Sizes sizes = t.sizes, begin(t.sizes.size(), 0), step(t.sizes.size(), 1);
+  const Sizes strides = strides_of(t.sizes);
+  Sizes sizes = t.sizes, begin(t.sizes.size(), 0), steps = strides;
   for (const Range& r : *ranges) {
     sizes[r.axis] = r.length;
-    begin[r.axis] = r.begin;
-    step[r.axis] = r.step;
+    begin[r.axis] = r.begin * strides[r.axis];
+    steps[r.axis] = r.step * strides[r.axis];
   }
-  const Sizes from = strides_of(t.sizes), to = strides_of(sizes);
-  return picked(t, sizes, [&](std::size_t i) {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < sizes.size(); ++d) at += (begin[d] + static_cast<std::int64_t>(i) / to[d] % sizes[d] * step[d]) * from[d];
-    return static_cast<std::size_t>(at);
-  });
+  const std::int64_t first = std::accumulate(begin.begin(), begin.end(), std::int64_t{0});
+  return picked(t, sizes, [&](std::size_t i) { return element_at(i, sizes, steps, first); });
 }
 
 Folded concat(const Node& node, KnownInputs inputs) {
@@ -227,14 +219,13 @@ Folded transpose(const Node& node, const Tensor& t) {
   std::ranges::sort(sorted);
   for (std::size_t d = 0; d < std::max(rank, sorted.size()); ++d)
     if (sorted.size() != rank || sorted[d] != static_cast<std::int64_t>(d)) return Refusal{"its order of dims does not fit"};
-  Sizes sizes;
-  for (const std::int64_t o : order) sizes.push_back(t.sizes[static_cast<std::size_t>(o)]);
-  const Sizes from = strides_of(t.sizes), to = strides_of(sizes);
-  return picked(t, sizes, [&](std::size_t i) {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < rank; ++d) at += static_cast<std::int64_t>(i) / to[d] % sizes[d] * from[static_cast<std::size_t>(order[d])];
-    return static_cast<std::size_t>(at);
-  });
+  const Sizes strides = strides_of(t.sizes);
+  Sizes sizes, steps;
+  for (const std::int64_t o : order) {
+    sizes.push_back(t.sizes[static_cast<std::size_t>(o)]);
+    steps.push_back(strides[static_cast<std::size_t>(o)]);
+  }
+  return picked(t, sizes, [&](std::size_t i) { return element_at(i, sizes, steps); });
 }
 
 // The lower or upper triangle of the last two dims; zero elsewhere.
@@ -258,13 +249,11 @@ Folded range(const Tensor& first, const Tensor& last, const Tensor& step) {
   if (!from || !to || !by || *by == 0) return Refusal{"its ends are no numbers"};
   const double count = std::max(0.0, std::ceil((*to - *from) / *by));
   if (!(count <= static_cast<double>(kMostNumbers))) return std::optional<Tensor>();
-  Tensor result{.element = first.element, .sizes = {static_cast<std::int64_t>(count)}};
-  if (first.reals) result.reals.emplace();
-  else result.integers.emplace();
-  for (std::int64_t i = 0; i < result.sizes[0]; ++i) {
+  Tensor result = blank(first.element, {static_cast<std::int64_t>(count)}, first.reals.has_value());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(result.count()); ++i) {
     const double v = *from + static_cast<double>(i) * *by;
-    if (result.reals) result.reals->push_back(v);
-    else result.integers->push_back(static_cast<std::int64_t>(v));
+    if (result.reals) (*result.reals)[i] = v;
+    else (*result.integers)[i] = static_cast<std::int64_t>(v);
   }
   return std::optional(std::move(result));
 }
@@ -285,16 +274,13 @@ Folded where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const auto branches = broadcast(a.sizes, b.sizes);
   const auto sizes = branches ? broadcast(condition.sizes, *branches) : std::nullopt;
   if (!sizes || a.reals.has_value() != b.reals.has_value()) return Refusal{"its inputs do not fit"};
-  Tensor result{.element = a.element, .sizes = *sizes};
-  if (result.count() > kMostNumbers) return std::optional<Tensor>();
-  const auto n = static_cast<std::size_t>(result.count());
-  if (a.reals) result.reals.emplace(n);
-  else result.integers.emplace(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Tensor& from = number(condition, element_at(i, *sizes, condition.sizes)) != 0 ? a : b;
-    const std::size_t at = element_at(i, *sizes, from.sizes);
-    if (a.reals) (*result.reals)[i] = (*from.reals)[at];
-    else (*result.integers)[i] = (*from.integers)[at];
+  if (Tensor{.sizes = *sizes}.count() > kMostNumbers) return std::optional<Tensor>();
+  Tensor result = blank(a.element, *sizes, a.reals.has_value());
+  const Sizes steps = broadcast_steps(*sizes, condition.sizes), a_steps = broadcast_steps(*sizes, a.sizes),
+              b_steps = broadcast_steps(*sizes, b.sizes);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(result.count()); ++i) {
+    const bool is_true = condition.number(element_at(i, *sizes, steps)) != 0;
+    copy(is_true ? a : b, element_at(i, *sizes, is_true ? a_steps : b_steps), result, i);
   }
   return std::optional(std::move(result));
 }
@@ -302,7 +288,8 @@ Folded where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 Folded expand(const Tensor& t, const Tensor& shape) {
   const auto sizes = shape.integers ? broadcast(t.sizes, *shape.integers) : std::nullopt;
   if (!sizes || std::ranges::any_of(*sizes, [](std::int64_t size) { return size < 0; })) return Refusal{"its sizes do not fit"};
-  return picked(t, *sizes, [&](std::size_t i) { return element_at(i, *sizes, t.sizes); });
+  const Sizes steps = broadcast_steps(*sizes, t.sizes);
+  return picked(t, *sizes, [&](std::size_t i) { return element_at(i, *sizes, steps); });
 }
 
 Folded constant(const Node& node) {
@@ -339,7 +326,7 @@ Folded folded(const Node& node, KnownInputs in) {
   const Tensor& t = *in[0];
   const Tensor* second = in.size() > 1 ? in[1] : nullptr;
   if (type == "Identity") return std::optional(t);
-  if (type == "Cast") return cast(t, node.integer("to", 1));
+  if (type == "Cast") return cast(t, element_of(node.integer("to", 1)));
   if (type == "Concat") return concat(node, in);
   if (type == "Slice") return slice(node, t, in);
   if (type == "Transpose") return transpose(node, t);
@@ -347,8 +334,7 @@ Folded folded(const Node& node, KnownInputs in) {
   if (type == "ReduceProd") return product(t);
   if (type == "Squeeze") return resized(t, squeezed(t.sizes, axes_of(node, second)));
   if (type == "ConstantOfShape") {
-    const auto at = node.attributes.find("value");
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<Tensor>(&at->second);
+    const auto* value = node.attribute<Tensor>("value");
     if (value != nullptr && (value->count() != 1 || !value->is_known())) return Refusal{"its value is not one number"};
     return filled(value != nullptr ? *value : Tensor{Element::real, {1}, {}, std::vector{0.0}}, t);
   }

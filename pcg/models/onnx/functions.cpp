@@ -115,23 +115,16 @@ const char* name_of(Function& f) {
   return nullptr;
 }
 
-bool read_inside_alone(const std::set<const Node*>& nodes, const Node& last, const Wiring& wiring) {
-  return std::ranges::all_of(nodes, [&](const Node* n) {
-    if (n == &last) return true;
-    const std::string& value = n->outputs[0];
-    return !wiring.is_output(value) && std::ranges::all_of(wiring.readers(value), [&](const Node* r) { return nodes.contains(r); });
-  });
-}
-
 std::optional<Joined> join_at(const Node& last, const Wiring& wiring) {
-  if (!is_pointwise(last)) return std::nullopt;
+  // Every function known here ends with one of these.
+  if ((last.type != "Mul" && last.type != "Pow" && last.type != "Div") || !is_pointwise(last)) return std::nullopt;
   const std::vector<const Node*> after = pointwise_after(last, wiring);
   for (auto first = after.rbegin(); first != after.rend(); ++first)  // the farthest first: the longest function
     for (const std::string& of : (*first)->inputs) {
       if (wiring.number(of)) continue;
       Function f(last, of, wiring);
       const char* type = name_of(f);
-      if (type == nullptr || !read_inside_alone(f.nodes(), last, wiring)) continue;
+      if (type == nullptr || !wiring.read_inside_alone(f.nodes(), last)) continue;
       return Joined{{f.nodes().begin(), f.nodes().end()}, {.name = last.name, .type = type, .inputs = {of}, .outputs = last.outputs}};
     }
   return std::nullopt;
@@ -141,17 +134,7 @@ std::optional<Joined> join_at(const Node& last, const Wiring& wiring) {
 
 void join_functions(Model& model) {
   const Wiring wiring(model);
-  std::vector<Joined> all;
-  std::set<const Node*> taken;
-  for (auto last = model.nodes.rbegin(); last != model.nodes.rend(); ++last) {
-    // Every function known here ends with one of these.
-    if (taken.contains(&*last) || (last->type != "Mul" && last->type != "Pow" && last->type != "Div")) continue;
-    std::optional<Joined> joined = join_at(*last, wiring);
-    if (!joined || std::ranges::any_of(joined->old, [&](const Node* n) { return taken.contains(n); })) continue;
-    taken.insert(joined->old.begin(), joined->old.end());
-    all.push_back(std::move(*joined));
-  }
-  replace(model, all);
+  join(model, Order::backwards, [&](const Node& last) { return join_at(last, wiring); });
 }
 
 }  // namespace pcg::models::onnx

@@ -44,11 +44,8 @@ Importer::Importer(const Model& model, std::int64_t samples, const std::map<std:
 
 void Importer::run() {
   for (const auto& [name, t] : model_.initializers) {
-    Held h{.kind = t.trained ? Held::Kind::weight : Held::Kind::constant};
-    h.constant = t;
-    h.weight = name;
-    h.from_data = h.kind == Held::Kind::constant;
-    held_.emplace(name, std::move(h));
+    const Held::Kind kind = t.trained ? Held::Kind::weight : Held::Kind::constant;
+    held_.emplace(name, Held{.kind = kind, .constant = t, .weight = name, .from_data = !t.trained});
   }
   read_inputs();
   if (problems_.empty())
@@ -105,10 +102,8 @@ void Importer::read_inputs() {
       problems_.push_back({v.name, made.refusal().why, ""});
       continue;
     }
-    Held h{.kind = Held::Kind::tensor, .tensor = made->front()};
-    h.from_data = true;
-    samples_of_[h.tensor] = {.dim = 0};
-    held_[v.name] = std::move(h);
+    samples_of_[made->front()] = {.dim = 0};
+    held_[v.name] = {.kind = Held::Kind::tensor, .tensor = made->front(), .from_data = true};
   }
   if (model_.inputs.empty()) problems_.push_back({"", "the model reads no input", ""});
   for (const auto& [name, size] : free_sizes_)
@@ -144,6 +139,16 @@ std::optional<double> Importer::number(const Node& node, std::size_t i) const {
   return t == nullptr ? std::nullopt : t->scalar();
 }
 
+GraphTensorRef Importer::source(const std::string& name, Operator op) {
+  const auto made = draft_.add(name, std::move(op), {}, scope_);
+  if (!made) throw Refused{made.refusal().why, ""};
+  return made->front();
+}
+
+bool Importer::reads_data(const Node& node) const {
+  return std::ranges::all_of(node.inputs, [&](const std::string& i) { return i.empty() || held(i).from_data; });
+}
+
 GraphTensorRef Importer::weight(const std::string& initializer, bool transposed) {
   const auto known = weights_.find({initializer, transposed});
   if (known != weights_.end()) return known->second;
@@ -151,9 +156,7 @@ GraphTensorRef Importer::weight(const std::string& initializer, bool transposed)
   if (transposed) std::swap(sizes[0], sizes[1]);
   if (std::ranges::any_of(sizes, [](std::int64_t s) { return s < 1; }))
     throw Refused{fmt::format("its weight \"{}\" is [{}]", initializer, fmt::join(sizes, ", ")), ""};
-  const auto made = draft_.add(with_points(initializer), Weight{{.sizes = sizes}}, {}, scope_);
-  if (!made) throw Refused{made.refusal().why, ""};
-  return weights_[{initializer, transposed}] = made->front();
+  return weights_[{initializer, transposed}] = source(with_points(initializer), Weight{{.sizes = sizes}});
 }
 
 GraphTensorRef Importer::tensor(const Held& h) {
@@ -167,16 +170,12 @@ GraphTensorRef Importer::tensor(const Held& h) {
   if (h.constant.element != Element::real)
     throw Refused{"it computes with a constant of integers that is no shape, axis or mask", "make it an input or floats"};
   const std::string name = h.weight.empty() ? "constant" : with_points(h.weight);
-  const auto made = draft_.add(name, Weight{{.sizes = h.constant.sizes}}, {}, scope_);
-  if (!made) throw Refused{made.refusal().why, ""};
+  const GraphTensorRef made = source(name, Weight{{.sizes = h.constant.sizes}});
   if (h.weight.empty()) note(fmt::format("the constant \"{}\" [{}] counts as a trained weight", name, fmt::join(h.constant.sizes, ", ")));
-  return made->front();
+  return made;
 }
 
-GraphTensorRef Importer::tensor(const Node& node, std::size_t i) {
-  const Held& h = input(node, i);
-  return tensor(h);
-}
+GraphTensorRef Importer::tensor(const Node& node, std::size_t i) { return tensor(input(node, i)); }
 
 Samples Importer::samples_of(GraphTensorRef t) const {
   const auto at = samples_of_.find(t);
@@ -209,10 +208,9 @@ GraphTensorRef Importer::add(const std::string& name, Operator op, std::vector<G
   return add_all(name, std::move(op), std::move(inputs)).front();
 }
 
-std::size_t Importer::axis(const Node& node, std::int64_t axis, GraphTensorRef t) const {
+std::size_t Importer::axis(std::int64_t axis, GraphTensorRef t) const {
   const auto found = axis_of(axis, sizes(t).size());
   if (!found) throw Refused{fmt::format("axis {} of {}", axis, to_text(draft_.shape(t))), ""};
-  (void)node;
   return *found;
 }
 
@@ -235,9 +233,7 @@ void Importer::put(const Node& node, Held h, std::size_t output) {
 }
 
 void Importer::put(const Node& node, GraphTensorRef t, std::size_t output) {
-  Held h{.kind = Held::Kind::tensor, .tensor = t};
-  h.from_data = std::ranges::all_of(node.inputs, [&](const std::string& i) { return i.empty() || held(i).from_data; });
-  put(node, std::move(h), output);
+  put(node, Held{.kind = Held::Kind::tensor, .tensor = t, .from_data = reads_data(node)}, output);
 }
 
 std::optional<GraphTensorRef> Importer::output(const std::string& name) {
@@ -253,7 +249,7 @@ void Importer::take(const Node& node) {
   const auto is_lost = [&](const std::string& i) { return !i.empty() && held(i).kind == Held::Kind::nothing; };
   if (std::ranges::any_of(node.inputs, is_lost)) return;
   scope_ = scope_of(node.name);
-  const bool from_data = std::ranges::all_of(node.inputs, [&](const std::string& i) { return i.empty() || held(i).from_data; });
+  const bool from_data = reads_data(node);
   Refused why;
   try {
     if (convert(node)) return;
@@ -264,12 +260,9 @@ void Importer::take(const Node& node) {
     problems_.push_back({called(node), why.why, why.hint});
     return;
   }
-  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-    Held h{.kind = Held::Kind::unmodelled};
-    h.from_data = true;
-    h.refused = {fmt::format("it reads what {} makes: {}", called(node), why.why), why.hint};
-    put(node, std::move(h), o);
-  }
+  const Refused refused{fmt::format("it reads what {} makes: {}", called(node), why.why), why.hint};
+  for (std::size_t o = 0; o < node.outputs.size(); ++o)
+    put(node, Held{.kind = Held::Kind::unmodelled, .from_data = true, .refused = refused}, o);
 }
 
 bool Importer::convert(const Node& node) {
@@ -283,9 +276,7 @@ bool Importer::convert(const Node& node) {
     const auto result = folded(node, known);
     if (!result) throw Refused{result.refusal().why, "the model contradicts itself"};
     if (*result) {
-      Held h{.kind = Held::Kind::constant, .constant = **result};
-      h.from_data = true;
-      put(node, std::move(h));
+      put(node, Held{.kind = Held::Kind::constant, .constant = **result, .from_data = true});
       return true;
     }
   }

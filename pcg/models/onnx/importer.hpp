@@ -2,10 +2,8 @@
 // Turns the nodes of an ONNX model into those of a draft, one after another. Private to pcg/models.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -80,6 +78,9 @@ class Importer {
   [[nodiscard]] GraphTensorRef tensor(const Node& node, std::size_t i);  // of any kind: weights and constants become tensors
   [[nodiscard]] GraphTensorRef tensor(const Held& h);
   [[nodiscard]] GraphTensorRef weight(const std::string& initializer, bool transposed);
+  [[nodiscard]] GraphTensorRef source(const std::string& name, Operator op);
+  // Whether all that it reads is made of inputs and constants alone.
+  [[nodiscard]] bool reads_data(const Node& node) const;
   [[nodiscard]] const Tensor* constant(const Node& node, std::size_t i) const;  // nullptr: not there, or not known
   [[nodiscard]] std::optional<double> number(const Node& node, std::size_t i) const;
   [[nodiscard]] const Sizes& sizes(GraphTensorRef t) const { return draft_.shape(t).sizes; }
@@ -87,7 +88,7 @@ class Importer {
   void put(const Node& node, GraphTensorRef t, std::size_t output = 0);
   void put(const Node& node, Held h, std::size_t output = 0);
   [[nodiscard]] std::vector<GraphTensorRef> add_all(const std::string& name, Operator op, std::vector<GraphTensorRef> inputs);
-  [[nodiscard]] std::size_t axis(const Node& node, std::int64_t axis, GraphTensorRef t) const;
+  [[nodiscard]] std::size_t axis(std::int64_t axis, GraphTensorRef t) const;
   void refuse_samples(GraphTensorRef t, std::size_t axis, const char* what) const;
   [[nodiscard]] GraphTensorRef reshape(const std::string& name, GraphTensorRef t, const Sizes& to);
   [[nodiscard]] std::string name_of(const Node& node) const;

@@ -62,10 +62,8 @@ void Importer::shape(const Node& node) {
   const auto rank = static_cast<std::int64_t>(all.size());
   const auto place = [&](std::int64_t p) { return std::clamp(p < 0 ? p + rank : p, std::int64_t{0}, rank); };
   const std::int64_t begin = place(node.integer("start", 0)), end = std::max(begin, place(node.integer("end", rank)));
-  Held result{.kind = Held::Kind::constant};
-  result.constant = {.element = Element::integer, .sizes = {end - begin}, .integers = Sizes(all.begin() + begin, all.begin() + end)};
-  result.from_data = true;
-  put(node, std::move(result));
+  Tensor sizes{.element = Element::integer, .sizes = {end - begin}, .integers = Sizes(all.begin() + begin, all.begin() + end)};
+  put(node, Held{.kind = Held::Kind::constant, .constant = std::move(sizes), .from_data = true});
 }
 
 void Importer::reshape(const Node& node) {
@@ -116,7 +114,7 @@ void Importer::concat(const Node& node) {
   std::vector<GraphTensorRef> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(tensor(node, i));
   if (inputs.empty()) throw Refused{"has no inputs", ""};
-  const std::size_t at = axis(node, node.integer("axis", 0), inputs[0]);
+  const std::size_t at = axis(node.integer("axis", 0), inputs[0]);
   for (const GraphTensorRef t : inputs) refuse_samples(t, at, "it joins");
   if (inputs.size() == 1) return put(node, inputs[0]);
   put(node, add(name_of(node), Concat{.axis = static_cast<int>(at)}, std::move(inputs)));
@@ -124,7 +122,7 @@ void Importer::concat(const Node& node) {
 
 void Importer::split(const Node& node) {
   const GraphTensorRef x = tensor(node, 0);
-  const std::size_t at = axis(node, node.integer("axis", 0), x);
+  const std::size_t at = axis(node.integer("axis", 0), x);
   refuse_samples(x, at, "it splits");
   std::optional<Sizes> parts = node.integers("split");
   if (const Tensor* t = constant(node, 1); t != nullptr && t->integers) parts = *t->integers;
@@ -171,7 +169,7 @@ void Importer::gather(const Node& node) {
   if (places == nullptr || !places->integers || places->integers->empty())
     throw Refused{"it picks computed values by computed indices", "look up rows of a weight of two dims, or pick by constants"};
   const GraphTensorRef x = tensor(node, 0);
-  const std::size_t at = axis(node, node.integer("axis", 0), x);
+  const std::size_t at = axis(node.integer("axis", 0), x);
   const std::int64_t size = sizes(x)[at], length = places->count();
   const auto place = [&](std::size_t i) { return (*places->integers)[i] < 0 ? (*places->integers)[i] + size : (*places->integers)[i]; };
   for (std::size_t i = 0; i < places->integers->size(); ++i)

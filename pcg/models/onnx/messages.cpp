@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <bit>
 #include <climits>
 #include <cmath>
@@ -70,42 +69,30 @@ T raw_at(const std::string& raw, std::size_t i) {
   return value;
 }
 
-double raw_real(const ::onnx::TensorProto& t, std::size_t i) {
-  switch (t.data_type()) {
-    case ::onnx::TensorProto::FLOAT: return raw_at<float>(t.raw_data(), i);
-    case ::onnx::TensorProto::DOUBLE: return raw_at<double>(t.raw_data(), i);
-    case ::onnx::TensorProto::FLOAT16: return from_half(raw_at<std::uint16_t>(t.raw_data(), i));
-    default: return from_bfloat16(raw_at<std::uint16_t>(t.raw_data(), i));
-  }
-}
-std::int64_t raw_integer(const ::onnx::TensorProto& t, std::size_t i) {
+// Number i of a tensor. Those that are not in raw_data lie in a field of their type.
+double real_at(const ::onnx::TensorProto& t, std::size_t i) {
   using T = ::onnx::TensorProto;
-  switch (t.data_type()) {
-    case T::INT8: return raw_at<std::int8_t>(t.raw_data(), i);
-    case T::INT16: return raw_at<std::int16_t>(t.raw_data(), i);
-    case T::UINT16: return raw_at<std::uint16_t>(t.raw_data(), i);
-    case T::INT32: return raw_at<std::int32_t>(t.raw_data(), i);
-    case T::UINT32: return raw_at<std::uint32_t>(t.raw_data(), i);
-    case T::INT64:
-    case T::UINT64: return raw_at<std::int64_t>(t.raw_data(), i);
-    default: return raw_at<std::uint8_t>(t.raw_data(), i);
-  }
+  const auto at = static_cast<int>(i);
+  const bool is_raw = t.has_raw_data();
+  if (t.data_type() == T::FLOAT) return is_raw ? raw_at<float>(t.raw_data(), i) : t.float_data(at);
+  if (t.data_type() == T::DOUBLE) return is_raw ? raw_at<double>(t.raw_data(), i) : t.double_data(at);
+  const auto bits = is_raw ? raw_at<std::uint16_t>(t.raw_data(), i) : static_cast<std::uint16_t>(t.int32_data(at));
+  return t.data_type() == T::FLOAT16 ? from_half(bits) : from_bfloat16(bits);
 }
-
-// Numbers that are not in raw_data lie in a field of their type.
-double field_real(const ::onnx::TensorProto& t, int i) {
-  switch (t.data_type()) {
-    case ::onnx::TensorProto::FLOAT: return t.float_data(i);
-    case ::onnx::TensorProto::DOUBLE: return t.double_data(i);
-    case ::onnx::TensorProto::FLOAT16: return from_half(static_cast<std::uint16_t>(t.int32_data(i)));
-    default: return from_bfloat16(static_cast<std::uint16_t>(t.int32_data(i)));
-  }
-}
-std::int64_t field_integer(const ::onnx::TensorProto& t, int i) {
+std::int64_t integer_at(const ::onnx::TensorProto& t, std::size_t i) {
   using T = ::onnx::TensorProto;
-  if (t.data_type() == T::INT64) return t.int64_data(i);
-  if (t.data_type() == T::UINT32 || t.data_type() == T::UINT64) return static_cast<std::int64_t>(t.uint64_data(i));
-  return t.int32_data(i);
+  const auto at = static_cast<int>(i);
+  const bool is_raw = t.has_raw_data();
+  switch (t.data_type()) {
+    case T::INT64: return is_raw ? raw_at<std::int64_t>(t.raw_data(), i) : t.int64_data(at);
+    case T::UINT64: return is_raw ? raw_at<std::int64_t>(t.raw_data(), i) : static_cast<std::int64_t>(t.uint64_data(at));
+    case T::UINT32: return is_raw ? raw_at<std::uint32_t>(t.raw_data(), i) : static_cast<std::int64_t>(t.uint64_data(at));
+    case T::INT32: return is_raw ? raw_at<std::int32_t>(t.raw_data(), i) : t.int32_data(at);
+    case T::INT16: return is_raw ? raw_at<std::int16_t>(t.raw_data(), i) : t.int32_data(at);
+    case T::UINT16: return is_raw ? raw_at<std::uint16_t>(t.raw_data(), i) : t.int32_data(at);
+    case T::INT8: return is_raw ? raw_at<std::int8_t>(t.raw_data(), i) : t.int32_data(at);
+    default: return is_raw ? raw_at<std::uint8_t>(t.raw_data(), i) : t.int32_data(at);
+  }
 }
 // Only that field counts: a damaged tensor may have numbers in others.
 int field_count(const ::onnx::TensorProto& t) {
@@ -149,13 +136,13 @@ Tensor tensor_of(const ::onnx::TensorProto& t, const std::string& name) {
   if (found != elements || (is_raw && t.raw_data().size() % type.bytes != 0))
     throw Damaged{fmt::format("tensor \"{}\" has {} numbers, its sizes ask for {}", name, found, elements)};
   if (type.element == Element::real) {
-    const auto at = [&](std::size_t i) { return is_raw ? raw_real(t, i) : field_real(t, static_cast<int>(i)); };
+    const auto at = [&](std::size_t i) { return real_at(t, i); };
     if (count > kSmall && !looks_like_mask(result.sizes, at)) return result;
     result.reals.emplace(elements);
     for (std::size_t i = 0; i < elements; ++i) (*result.reals)[i] = at(i);
   } else {
     result.integers.emplace(elements);
-    for (std::size_t i = 0; i < elements; ++i) (*result.integers)[i] = is_raw ? raw_integer(t, i) : field_integer(t, static_cast<int>(i));
+    for (std::size_t i = 0; i < elements; ++i) (*result.integers)[i] = integer_at(t, i);
   }
   return result;
 }
@@ -197,7 +184,7 @@ Node node_of(const ::onnx::NodeProto& n) {
 }
 
 Model model_of(const ::onnx::ModelProto& m) {
-  Model result{.name = m.graph().name(), .ir_version = m.ir_version()};
+  Model result{.name = m.graph().name()};
   for (const auto& set : m.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") result.opset = set.version();
   std::set<std::string> made;  // values so far

@@ -17,6 +17,8 @@ namespace pcg::models::onnx {
 using Sizes = std::vector<std::int64_t>;  // of a tensor, outermost first
 
 enum class Element { real, integer, boolean, other };
+// Of what ONNX calls by this number (TensorProto.DataType) and a Cast gives.
+[[nodiscard]] Element element_of(std::int64_t data_type);
 
 // A tensor in the file, or one that was folded. The numbers of large weights are not kept: nothing here depends on them.
 struct Tensor {
@@ -30,6 +32,8 @@ struct Tensor {
   [[nodiscard]] bool is_known() const { return integers.has_value() || reals.has_value(); }
   // The one number of a tensor of one element that is known; nullopt otherwise.
   [[nodiscard]] std::optional<double> scalar() const;
+  // Requires: is_known().
+  [[nodiscard]] double number(std::size_t i) const { return reals ? (*reals)[i] : static_cast<double>((*integers)[i]); }
 };
 
 // The numbers of a tensor are kept up to this count: masks of 4096 x 4096 positions, and all that shapes are made of.
@@ -44,6 +48,12 @@ struct Node {
   std::vector<std::string> inputs, outputs;  // names of values; empty: an optional one that is not there
   std::map<std::string, Attribute> attributes;
 
+  // nullptr: it is not there, or of another type.
+  template <class T>
+  [[nodiscard]] const T* attribute(const std::string& key) const {
+    const auto at = attributes.find(key);
+    return at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
+  }
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t otherwise) const;
   [[nodiscard]] double real(const std::string& key, double otherwise) const;
   [[nodiscard]] std::string text(const std::string& key, const std::string& otherwise) const;
@@ -62,7 +72,7 @@ struct Value {
 
 struct Model {
   std::string name;
-  std::int64_t ir_version = 0, opset = 0;
+  std::int64_t opset = 0;
   std::vector<Value> inputs, outputs;  // inputs without those that initializers give a value
   std::map<std::string, Tensor> initializers;
   std::vector<Node> nodes;  // each after those whose values it reads

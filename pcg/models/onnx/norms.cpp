@@ -4,7 +4,6 @@
 //   y = x / sqrt(mean(x^2) + eps) * gain                                   (or times the reciprocal)
 
 #include <algorithm>
-#include <set>
 
 #include "pcg/models/onnx/folding.hpp"
 #include "pcg/models/onnx/simplify.hpp"
@@ -23,27 +22,19 @@ class NormMatcher {
     if (!parts) return std::nullopt;
     Joined joined{{}, {.name = quotient.name, .type = "RMSNormalization"}};
     joined.node.attributes["axis"] = std::int64_t{-1};
-    const Node* last = &quotient;
     std::string gain, bias;
-    const auto scaled = after(*last, "Mul", gain);
-    if (!scaled) return std::nullopt;
-    last = scaled;
+    const Node* last = after(quotient, "Mul", gain);
+    if (last == nullptr) return std::nullopt;
     joined.node.inputs = {parts->numerator, gain};
     if (parts->centred) {
-      const Node* shifted = after(*last, "Add", bias);
-      if (shifted == nullptr) return std::nullopt;
-      last = shifted;
+      last = after(*last, "Add", bias);
+      if (last == nullptr) return std::nullopt;
       joined.node.type = "LayerNormalization";
       joined.node.inputs = {parts->of, gain, bias};
     }
     joined.node.outputs = last->outputs;
     joined.old = old_;
-    const std::set<const Node*> inside(old_.begin(), old_.end());
-    for (const Node* n : old_)
-      if (n != last && (wiring_.is_output(n->outputs[0]) ||
-                        std::ranges::any_of(wiring_.readers(n->outputs[0]), [&](const Node* r) { return !inside.contains(r); })))
-        return std::nullopt;
-    return joined;
+    return wiring_.read_inside_alone({old_.begin(), old_.end()}, *last) ? std::optional(joined) : std::nullopt;
   }
 
  private:
@@ -137,15 +128,7 @@ class NormMatcher {
 void join_norms(Model& model) {
   const Wiring wiring(model);
   NormMatcher matcher(model, wiring);
-  std::vector<Joined> all;
-  std::set<const Node*> taken;
-  for (const Node& n : model.nodes) {
-    std::optional<Joined> joined = matcher.at(n);
-    if (!joined || std::ranges::any_of(joined->old, [&](const Node* o) { return taken.contains(o); })) continue;
-    taken.insert(joined->old.begin(), joined->old.end());
-    all.push_back(std::move(*joined));
-  }
-  replace(model, all);
+  join(model, Order::forwards, [&](const Node& n) { return matcher.at(n); });
 }
 
 }  // namespace pcg::models::onnx

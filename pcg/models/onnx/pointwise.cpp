@@ -1,9 +1,7 @@
 // Operators point by point, and masks of scores.
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "pcg/models/onnx/importer.hpp"
@@ -20,9 +18,7 @@ bool is_causal(const Tensor& t, const std::function<bool(double)>& open) {
   const std::int64_t size = t.sizes[rank - 1];
   if (t.count() != size * size) return false;
   for (std::int64_t i = 0; i < size * size; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const double number = t.reals ? (*t.reals)[at] : static_cast<double>((*t.integers)[at]);
-    if (open(number) != (i % size <= i / size)) return false;
+    if (open(t.number(static_cast<std::size_t>(i))) != (i % size <= i / size)) return false;
   }
   return true;
 }
@@ -110,7 +106,7 @@ void Importer::power(const Node& node) {
 void Importer::softmax(const Node& node) {
   const GraphTensorRef x = tensor(node, 0);
   const std::size_t rank = sizes(x).size();
-  const std::size_t at = axis(node, node.integer("axis", model_.opset < 13 ? 1 : -1), x);
+  const std::size_t at = axis(node.integer("axis", model_.opset < 13 ? 1 : -1), x);
   if (model_.opset < 13 && at + 1 != rank)
     throw Refused{fmt::format("its axis {} stands for all from there on in opset {}", at, model_.opset), "export with opset 13 or later"};
   refuse_samples(x, at, "it goes over");
@@ -124,8 +120,7 @@ void Importer::softmax(const Node& node) {
 void Importer::cast(const Node& node) {
   Held h = input(node, 0);
   if (h.kind != Held::Kind::tensor || node.type == "Identity") return put(node, std::move(h));
-  const std::int64_t to = node.integer("to", 1);
-  const bool to_real = to == 1 || to == 10 || to == 11 || to == 16;
+  const bool to_real = element_of(node.integer("to", 1)) == Element::real;
   if (draft_.shape(h.tensor).element == pcg::Element::index && to_real) {
     const DraftNode from = draft_.node(h.tensor);
     if (!std::holds_alternative<Input>(from.op)) throw Refused{"it makes numbers of indices that were moved", "cast the input itself"};

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "pcg/models/onnx/importer.hpp"
 
 namespace pcg::models::onnx {

@@ -1,7 +1,6 @@
 #include "pcg/models/onnx/read_onnx.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

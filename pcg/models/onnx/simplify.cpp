@@ -21,17 +21,12 @@ class Elements {
     const auto at = of_.find(value);
     return at == of_.end() ? Element::real : at->second;
   }
-  [[nodiscard]] static Element cast_to(const Node& n) {
-    const std::int64_t to = n.integer("to", 1);
-    if (to == 9) return Element::boolean;
-    return to == 1 || to == 10 || to == 11 || to == 16 ? Element::real : Element::integer;
-  }
 
  private:
   [[nodiscard]] Element made_by(const Node& n) const {
     static const std::set<std::string> kTruths = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
                                                   "And",   "Or",   "Xor",         "Not",     "IsNaN"};
-    if (n.type == "Cast") return cast_to(n);
+    if (n.type == "Cast") return element_of(n.integer("to", 1));
     if (n.type == "Shape" || n.type == "ArgMax" || n.type == "NonZero" || n.type == "Size") return Element::integer;
     if (kTruths.contains(n.type)) return Element::boolean;
     return n.inputs.empty() ? Element::real : of(n.inputs[n.type == "Where" && n.inputs.size() > 1 ? 1 : 0]);
@@ -74,7 +69,7 @@ void bypass(Model& model) {
     for (std::string& input : n.inputs)
       if (const auto at = instead.find(input); at != instead.end()) input = at->second;
     const bool same = n.type == "Identity" || (n.type == "Dropout" && !trains(n, model)) ||
-                      (n.type == "Cast" && n.has_input(0) && elements.of(n.inputs[0]) == Elements::cast_to(n));
+                      (n.type == "Cast" && n.has_input(0) && elements.of(n.inputs[0]) == element_of(n.integer("to", 1)));
     const bool gone = same && n.has_input(0) && !n.outputs.empty() && !outputs.contains(n.outputs[0]);
     if (gone) instead[n.outputs[0]] = n.inputs[0];
     else left.push_back(std::move(n));
@@ -126,6 +121,14 @@ const Node* Wiring::only_reader(const std::string& value) const {
   return all.size() == 1 && !is_output(value) ? all.front() : nullptr;
 }
 
+bool Wiring::read_inside_alone(const std::set<const Node*>& nodes, const Node& last) const {
+  return std::ranges::all_of(nodes, [&](const Node* n) {
+    if (n == &last) return true;
+    const std::string& value = n->outputs[0];
+    return !is_output(value) && std::ranges::all_of(readers(value), [&](const Node* r) { return nodes.contains(r); });
+  });
+}
+
 std::optional<double> Wiring::number(const std::string& value) const {
   const auto at = model_.initializers.find(value);
   return at == model_.initializers.end() ? std::nullopt : at->second.scalar();
@@ -138,17 +141,20 @@ void simplify(Model& model) {
   drop_unread(model);
 }
 
-void replace(Model& model, const std::vector<Joined>& joined) {
-  std::map<std::vector<std::string>, const Node*> by_outputs;
+void join(Model& model, Order order, const std::function<std::optional<Joined>(const Node&)>& at) {
+  std::map<std::vector<std::string>, Node> made;  // by its outputs
   std::set<const Node*> old;
-  for (const Joined& j : joined) {
-    by_outputs[j.node.outputs] = &j.node;
-    old.insert(j.old.begin(), j.old.end());
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    const Node& node = model.nodes[order == Order::forwards ? n : model.nodes.size() - 1 - n];
+    std::optional<Joined> joined = old.contains(&node) ? std::nullopt : at(node);
+    if (!joined || std::ranges::any_of(joined->old, [&](const Node* o) { return old.contains(o); })) continue;
+    old.insert(joined->old.begin(), joined->old.end());
+    made[joined->node.outputs] = std::move(joined->node);
   }
   std::vector<Node> left;
   for (Node& n : model.nodes) {
-    const auto at = by_outputs.find(n.outputs);
-    if (at != by_outputs.end()) left.push_back(*at->second);
+    const auto found = made.find(n.outputs);
+    if (found != made.end()) left.push_back(found->second);
     else if (!old.contains(&n)) left.push_back(std::move(n));
   }
   model.nodes = std::move(left);

@@ -1,7 +1,10 @@
 #pragma once
 // A model with less in it that says the same: before any of it becomes operators. Private to pcg/models.
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,8 @@ class Wiring {
   [[nodiscard]] bool is_output(const std::string& value) const;
   // The one reader of a value that is no output of the model; nullptr otherwise.
   [[nodiscard]] const Node* only_reader(const std::string& value) const;
+  // Whether nothing outside of `nodes` reads what they make, but for `last`. Requires: each makes one value.
+  [[nodiscard]] bool read_inside_alone(const std::set<const Node*>& nodes, const Node& last) const;
   // The one number that a value is, where it is an initializer of one element.
   [[nodiscard]] std::optional<double> number(const std::string& value) const;
 
@@ -46,7 +51,8 @@ struct Joined {
   std::vector<const Node*> old;
   Node node;
 };
-// Requires: no node is in two of them.
-void replace(Model& model, const std::vector<Joined>& joined);
+enum class Order { forwards, backwards };
+// Joins what at(node) finds, node by node in this order, but for what has a node of one that was found before.
+void join(Model& model, Order order, const std::function<std::optional<Joined>(const Node&)>& at);
 
 }  // namespace pcg::models::onnx

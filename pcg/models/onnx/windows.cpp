@@ -79,7 +79,7 @@ void Importer::reduce(const Node& node, Reduction::Kind kind) {
   const auto given = axes_of(node, constant(node, 1));
   if (!given) throw Refused{"it goes over all dims, or over computed ones", "name its axes"};
   std::vector<std::size_t> axes;
-  for (const std::int64_t a : *given) axes.push_back(axis(node, a, x));
+  for (const std::int64_t a : *given) axes.push_back(axis(a, x));
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end()) throw Refused{"it names an axis twice", ""};
   for (const std::size_t a : axes) refuse_samples(x, a, "it adds up");
@@ -105,7 +105,7 @@ void Importer::batch_norm(const Node& node) {
 
 void Importer::norm(const Node& node, bool rms) {
   const GraphTensorRef x = tensor(node, 0);
-  if (axis(node, node.integer("axis", -1), x) + 1 != sizes(x).size())
+  if (axis(node.integer("axis", -1), x) + 1 != sizes(x).size())
     throw Refused{"it goes over several dims", "norms go over the last dim here"};
   if (!node.has_input(1) || (!rms && !node.has_input(2))) throw Refused{"it has no gain or no bias", "export it with both"};
   if (node.outputs.size() > 1 &&

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
@@ -108,10 +107,8 @@ class ChakraReader {
   void read_node(const std::string& message);
   void add_kernel(const proto::Node& node);
   void add_collective(const proto::Node& node);
-  [[nodiscard]] base::Seconds start_of(const proto::Node& node);
-  [[nodiscard]] base::Seconds duration_of(const proto::Node& node);
-  [[nodiscard]] std::int64_t stream_of(const proto::Node& node) const;
-  std::uint32_t name_id(const std::string& name);
+  template <class Item>
+  void set_times(const proto::Node& node, Item& item);
   [[noreturn]] void refuse_node(const proto::Node& node, const std::string& message) const {
     refuse(trace_.file, fmt::format("node {}: {}", node.id(), message));
   }
@@ -120,7 +117,6 @@ class ChakraReader {
 
   ByteSource* bytes_;
   ImportedTrace trace_;
-  std::unordered_map<std::string, std::uint32_t> names_;
   std::string version_;
   std::size_t messages_ = 0, nodes_ = 0, host_ = 0, timed_ = 0;
   std::uint64_t first_us_ = UINT64_MAX;
@@ -163,44 +159,32 @@ void ChakraReader::read_metadata() {
            "convert it again with a current version of chakra");
 }
 
-std::uint32_t ChakraReader::name_id(const std::string& name) {
-  const auto [at, added] = names_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
-  if (added) trace_.names.push_back(name);
-  return at->second;
-}
-
-// In microseconds still; settle_starts counts from the first.
-base::Seconds ChakraReader::start_of(const proto::Node& node) {
-  if (node.start_time_micros() > std::uint64_t{1} << 53) refuse_node(node, fmt::format("starts at {} us", node.start_time_micros()));
-  starts_ = starts_ || node.start_time_micros() > 0;
-  first_us_ = std::min<std::uint64_t>(first_us_, node.start_time_micros());
-  return base::Seconds(static_cast<double>(node.start_time_micros()));
-}
-
-base::Seconds ChakraReader::duration_of(const proto::Node& node) {
-  if (node.duration_micros() > std::uint64_t{1} << 53) refuse_node(node, fmt::format("takes {} us", node.duration_micros()));
-  if (node.duration_micros() > 0) ++timed_;
-  return base::Seconds(static_cast<double>(node.duration_micros()) * 1e-6);
-}
-
-std::int64_t ChakraReader::stream_of(const proto::Node& node) const {
-  if (const auto stream = whole(node, "stream")) return *stream;
-  return whole(node, "tid").value_or(0);
+// Starts stay in microseconds: settle_starts counts from the first.
+template <class Item>
+void ChakraReader::set_times(const proto::Node& node, Item& item) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+  const std::uint64_t start = node.start_time_micros(), duration = node.duration_micros();
+  if (start > kMost) refuse_node(node, fmt::format("starts at {} us", start));
+  if (duration > kMost) refuse_node(node, fmt::format("takes {} us", duration));
+  starts_ = starts_ || start > 0;
+  first_us_ = std::min(first_us_, start);
+  if (duration > 0) ++timed_;
+  item.stream = whole(node, "stream").value_or(whole(node, "tid").value_or(0));
+  item.start = base::Seconds(static_cast<double>(start));
+  item.duration = base::Seconds(static_cast<double>(duration) * 1e-6);
 }
 
 void ChakraReader::add_kernel(const proto::Node& node) {
-  ImportedKernel k{.name = name_id(node.name()), .kind = kernel_kind(node.name()), .precision = kernel_precision(node.name())};
+  ImportedKernel k{.name = trace_.names.id(node.name()), .kind = kernel_kind(node.name()), .precision = kernel_precision(node.name())};
   if (!k.precision)
     if (const ElementType* type = element_of(node.inputs().types())) k.precision = type->precision;
   if (k.kind == pcg::KernelKind::copy) k.precision.reset();
-  k.stream = stream_of(node);
-  k.start = start_of(node);
-  k.duration = duration_of(node);
+  set_times(node, k);
   trace_.kernels.push_back(k);
 }
 
 void ChakraReader::add_collective(const proto::Node& node) {
-  ImportedCollective c{.name = name_id(node.name())};
+  ImportedCollective c{.name = trace_.names.id(node.name())};
   if (node.type() != kCollective) c.kind = profiles::CollectiveKind::send;
   else if (const auto type = whole(node, "comm_type")) c.kind = collective_of(*type);
   else c.kind = collective_in(node.name());
@@ -211,9 +195,7 @@ void ChakraReader::add_collective(const proto::Node& node) {
   }
   if (const ElementType* type = element_of(node.inputs().types())) c.element = type->name;
   if (const proto::Attribute* group = attribute(node, "pg_name")) c.group = group->string_val();
-  c.stream = stream_of(node);
-  c.start = start_of(node);
-  c.duration = duration_of(node);
+  set_times(node, c);
   trace_.collectives.push_back(std::move(c));
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
-#include <initializer_list>
 
 #include "base/diagnostics.hpp"
 #include "profiles/imports/sources/byte_source.hpp"
@@ -14,22 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-template <class Enum>
-std::optional<Enum> by_text(const std::string& text, std::initializer_list<Enum> all) {
-  for (const Enum e : all)
-    if (to_text(e) == text) return e;
-  return std::nullopt;
-}
-
 std::optional<pcg::KernelKind> kind_named(const std::string& text) {
   using K = pcg::KernelKind;
-  return by_text(text, {K::matmul, K::convolution, K::attention, K::softmax, K::norm, K::elementwise, K::embedding, K::pooling,
-                        K::reduction, K::copy, K::loss, K::optimizer, K::permutation, K::attention_gradient});
+  constexpr std::array kKinds = {K::matmul,  K::convolution, K::attention, K::softmax, K::norm,      K::elementwise, K::embedding,
+                                 K::pooling, K::reduction,   K::copy,      K::loss,    K::optimizer, K::permutation, K::attention_gradient};
+  return profiles::find_named(kKinds, text);
 }
 
 std::optional<pcg::Precision> precision_named(const std::string& text) {
   using P = pcg::Precision;
-  return by_text(text, {P::fp32, P::tf32, P::fp16, P::bf16, P::fp8});
+  return profiles::find_named(std::array{P::fp32, P::tf32, P::fp16, P::bf16, P::fp8}, text);
 }
 
 class CollectedReader {
@@ -46,8 +40,7 @@ class CollectedReader {
   double number(const json& in, const char* key, const std::string& path);
   std::int64_t whole(const json& in, const char* key, const std::string& path);
   std::string text(const json& in, const char* key, const std::string& path);
-  template <class Read>
-  void each(const char* list, Read read);
+  void each(const char* list, void (CollectedReader::*read_item)(const json& in, const std::string& path));
   bool timed(const json& in);
   void read_device();
   void read_kernel(const json& in, const std::string& path);
@@ -57,7 +50,6 @@ class CollectedReader {
   void read_collective(const json& in, const std::string& path);
   void read_iteration(const json& in, const std::string& path);
   void read_notes();
-  std::uint32_t name_id(const std::string& name);
 
   const json* document_;
   const std::string* file_;
@@ -96,15 +88,14 @@ std::string CollectedReader::text(const json& in, const char* key, const std::st
 }
 
 // A list may be absent: the collector leaves out what it could not measure on this machine.
-template <class Read>
-void CollectedReader::each(const char* list, Read read) {
+void CollectedReader::each(const char* list, void (CollectedReader::*read_item)(const json& in, const std::string& path)) {
   const auto at = document_->find(list);
   if (at == document_->end()) return;
   if (!at->is_array()) return complain(list, "expected a list");
   for (std::size_t i = 0; i < at->size(); ++i) {
     const std::string path = fmt::format("{}[{}]", list, i);
     if (!(*at)[i].is_object()) complain(path, "expected an object");
-    else if (timed((*at)[i])) read((*at)[i], path);
+    else if (timed((*at)[i])) (this->*read_item)((*at)[i], path);
   }
 }
 
@@ -114,11 +105,6 @@ bool CollectedReader::timed(const json& in) {
   const bool there = at == in.end() || !at->is_null();
   if (!there) ++untimed_;
   return there;
-}
-
-std::uint32_t CollectedReader::name_id(const std::string& name) {
-  trace_.names.push_back(name);
-  return static_cast<std::uint32_t>(trace_.names.size() - 1);
 }
 
 void CollectedReader::read_device() {
@@ -153,7 +139,7 @@ void CollectedReader::read_kernel(const json& in, const std::string& path) {
   if (!(seconds > 0)) complain(path + ".seconds", "a kernel takes time: it must be more than 0");
   const std::string name = in.contains("operation") ? text(in, "operation", path) : kind_text;
   trace_.operations.push_back({.name = name, .work = work, .precision = precision, .source = fmt::format("{}: {}", *file_, path)});
-  trace_.kernels.push_back({.name = name_id(name),
+  trace_.kernels.push_back({.name = trace_.names.id(name),
                             .operation = static_cast<std::uint32_t>(trace_.operations.size() - 1),
                             .kind = kind,
                             .precision = precision,
@@ -169,7 +155,7 @@ void CollectedReader::read_operation(const json& in, const std::string& path) {
 void CollectedReader::read_copy(const json& in, const std::string& path) {
   std::string name = "Memcpy " + text(in, "direction", path);
   if (in.contains("memory")) name += " " + text(in, "memory", path);
-  trace_.kernels.push_back({.name = name_id(name),
+  trace_.kernels.push_back({.name = trace_.names.id(name),
                             .kind = pcg::KernelKind::copy,
                             .duration = base::Seconds(number(in, "seconds", path)),
                             .moved = base::Bytes(number(in, "bytes", path))});
@@ -177,7 +163,7 @@ void CollectedReader::read_copy(const json& in, const std::string& path) {
 
 void CollectedReader::read_collective(const json& in, const std::string& path) {
   const std::string name = text(in, "collective", path);
-  ImportedCollective c{.name = name_id(name), .kind = profiles::collective_kind(name)};
+  ImportedCollective c{.name = trace_.names.id(name), .kind = profiles::collective_kind(name)};
   if (!c.kind) complain(path + ".collective", fmt::format("unknown collective \"{}\"", name));
   const std::int64_t gpus = whole(in, "gpus", path);
   if (gpus < 1 || gpus > 1'000'000) complain(path + ".gpus", fmt::format("{} GPUs", gpus));
@@ -210,12 +196,12 @@ ImportedTrace CollectedReader::read() {
     refuse(*file_, fmt::format("is a collector's file of version {}; this program reads version 1",
                                version == document_->end() ? "unknown" : version->dump().substr(0, 20)));
   read_device();
-  each("kernels", [&](const json& in, const std::string& path) { read_kernel(in, path); });
-  each("operations", [&](const json& in, const std::string& path) { read_operation(in, path); });
-  each("copies", [&](const json& in, const std::string& path) { read_copy(in, path); });
-  each("collectives", [&](const json& in, const std::string& path) { read_collective(in, path); });
-  for (const char* list : {"iterations", "decoders"})
-    each(list, [&](const json& in, const std::string& path) { read_iteration(in, path); });
+  each("kernels", &CollectedReader::read_kernel);
+  each("operations", &CollectedReader::read_operation);
+  each("copies", &CollectedReader::read_copy);
+  each("collectives", &CollectedReader::read_collective);
+  each("iterations", &CollectedReader::read_iteration);
+  each("decoders", &CollectedReader::read_iteration);
   problems_.throw_if_any();
   read_notes();
   finish_trace(trace_);

@@ -105,7 +105,7 @@ class Builder {
   Builder(const RawTrace& raw, const Links& links, std::string file) : raw_(&raw), links_(&links) {
     trace_.format = TraceFormat::kineto;
     trace_.file = std::move(file);
-    trace_.names = raw.names.all();
+    trace_.names = raw.names;
     if (raw.rank >= 0 && raw.rank <= INT32_MAX) trace_.rank = static_cast<int>(raw.rank);
     if (raw.world_size > 0 && raw.world_size <= INT32_MAX) trace_.world_size = static_cast<int>(raw.world_size);
   }

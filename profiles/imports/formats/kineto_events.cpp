@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/numbers.hpp"
 #include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/sources/json_source.hpp"
 
@@ -32,17 +33,6 @@ struct Event {
   InputShapes inputs;
   CollectiveArguments collective;
 };
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return text;
-}
 
 class EventReader final : public JsonHandler {
  public:
@@ -162,13 +152,13 @@ bool EventReader::value(const Value& v) {
     case Where::shape: shape_value(v); break;
     case Where::types: event_.inputs.types.emplace_back(v.text); break;
     case Where::device:
-      if (key_ == "id") device_.id = whole(v.text).value_or(-1);
+      if (key_ == "id") device_.id = base::parse_integer(v.text).value_or(-1);
       if (key_ == "name") device_.name = v.text;
-      if (key_ == "totalGlobalMem") device_.memory = static_cast<double>(whole(v.text).value_or(0));
+      if (key_ == "totalGlobalMem") device_.memory = static_cast<double>(base::parse_integer(v.text).value_or(0));
       break;
     case Where::distributed:
-      if (key_ == "rank") trace_->rank = whole(v.text).value_or(-1);
-      if (key_ == "world_size") trace_->world_size = whole(v.text).value_or(-1);
+      if (key_ == "rank") trace_->rank = base::parse_integer(v.text).value_or(-1);
+      if (key_ == "world_size") trace_->world_size = base::parse_integer(v.text).value_or(-1);
       break;
     default: break;
   }
@@ -176,7 +166,7 @@ bool EventReader::value(const Value& v) {
 }
 
 void EventReader::shape_value(const Value& v) {
-  const auto size = v.kind == Value::Kind::number ? whole(v.text) : std::nullopt;
+  const auto size = v.kind == Value::Kind::number ? base::parse_integer(v.text) : std::nullopt;
   event_.inputs.dims.back().push_back(size.value_or(-1));
 }
 
@@ -191,7 +181,7 @@ void EventReader::event_value(const Value& v) {
 }
 
 void EventReader::argument(const Value& v) {
-  const auto n = whole(v.text);
+  const auto n = base::parse_integer(v.text);
   if (key_ == "External id" || key_ == "external id") event_.external = n.value_or(-1);
   else if (key_ == "correlation") event_.correlation = n.value_or(-1);
   else if (key_ == "device") event_.device = n.value_or(-1);
@@ -202,7 +192,7 @@ void EventReader::argument(const Value& v) {
 
 void EventReader::collective_argument(const Value& v) {
   CollectiveArguments& c = event_.collective;
-  const auto n = whole(v.text);
+  const auto n = base::parse_integer(v.text);
   if (key_ == "Collective name") c.name = v.text;
   else if (key_ == "dtype") c.element = v.text;
   else if (key_ == "In msg nelems") c.in_elements = n.value_or(-1);
@@ -264,8 +254,8 @@ void EventReader::finish_device_event(DeviceWork work) {
   }
   DeviceEvent e{.work = work, .name = trace_->names.id(event_.name), .start = time(event_.start, "ts"), .duration = duration()};
   // Device and stream are arguments too; where they are not, process and thread replace them.
-  e.device = event_.device >= 0 ? event_.device : whole(event_.process).value_or(0);
-  e.stream = event_.stream >= 0 ? event_.stream : whole(event_.thread).value_or(0);
+  e.device = event_.device >= 0 ? event_.device : base::parse_integer(event_.process).value_or(0);
+  e.stream = event_.stream >= 0 ? event_.stream : base::parse_integer(event_.thread).value_or(0);
   if (e.device > INT32_MAX) refuse_event(fmt::format("is on device {}", e.device));
   e.correlation = event_.correlation;
   e.external = event_.external;
@@ -317,12 +307,6 @@ void EventReader::finish_event() {
 constexpr std::int64_t kMostMicroseconds = 3'000'000'000'000'000;  // sums and differences of two stay within 64 bits of nanoseconds
 
 }  // namespace
-
-std::uint32_t Texts::id(const std::string& text) {
-  const auto [at, added] = ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
-  if (added) texts_.push_back(text);
-  return at->second;
-}
 
 RawTrace read_events(ByteSource& bytes) {
   RawTrace trace;

@@ -13,22 +13,12 @@
 
 #include "profiles/imports/sources/byte_source.hpp"
 #include "profiles/imports/traces/kernel_names.hpp"
+#include "profiles/imports/traces/trace.hpp"
 
 namespace imports::kineto {
 
 using Nanoseconds = std::int64_t;
 inline constexpr std::uint32_t kNone = UINT32_MAX;
-
-// Texts, each stored once: a trace repeats a few thousand kernel names a million times.
-class Texts {
- public:
-  std::uint32_t id(const std::string& text);
-  [[nodiscard]] const std::vector<std::string>& all() const { return texts_; }
-
- private:
-  std::vector<std::string> texts_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
-};
 
 // The arguments of a collective's kernel or of its record_param_comms. A number that the file does not give is -1.
 struct CollectiveArguments {
@@ -75,7 +65,7 @@ struct RawDevice {
 };
 
 struct RawTrace {
-  Texts names;
+  Names names;
   std::vector<DeviceEvent> device_events;
   std::vector<HostOperation> operations;
   std::unordered_map<std::int64_t, Launch> launches;  // by correlation

@@ -102,75 +102,39 @@ void check(const Row& row, const Timing& t, std::optional<profiles::CollectiveKi
                       to_text(*kind), ranks, factor));
 }
 
-class Writer {
- public:
-  Writer(const Table& table, const std::string& file) : table_(&table), file_(&file), ranks_(table.ranks) {
-    trace_.format = TraceFormat::nccl_tests;
-    trace_.file = file;
-    trace_.notes = table.notes;
-  }
-  ImportedTrace write();
-
- private:
-  void find_ranks();
-  void add(const Row& row);
-  std::uint32_t name_id(const std::string& name);
-
-  const Table* table_;
-  const std::string* file_;
-  int ranks_;
-  ImportedTrace trace_;
-};
-
-void Writer::find_ranks() {
-  if (ranks_ > 0 || table_->rows.empty()) return;
-  const Identified identified = kind_of(table_->rows.front(), 0);
-  const bool one_test = std::ranges::all_of(table_->rows, [&](const Row& r) { return r.test == table_->rows.front().test; });
-  if (identified.kind && one_test) ranks_ = ranks_from_ratio(*table_, *identified.kind);
-  trace_.notes.push_back(ranks_ > 0
-                             ? fmt::format("the ranks are not listed; {} follow from busbw / algbw", ranks_)
-                             : std::string("the ranks are not listed: the size of the group is unknown, busbw could not be checked"));
+// The ranks of a table that does not list them, by busbw / algbw; 0: not known.
+int concluded_ranks(const Table& table, std::vector<std::string>& notes) {
+  const Row& first = table.rows.front();
+  const Identified identified = kind_of(first, 0);
+  const bool one_test = std::ranges::all_of(table.rows, [&](const Row& r) { return r.test == first.test; });
+  const int ranks = identified.kind && one_test ? ranks_from_ratio(table, *identified.kind) : 0;
+  notes.push_back(ranks > 0 ? fmt::format("the ranks are not listed; {} follow from busbw / algbw", ranks)
+                            : std::string("the ranks are not listed: the size of the group is unknown, busbw could not be checked"));
+  return ranks;
 }
 
-std::uint32_t Writer::name_id(const std::string& name) {
-  const auto at = std::ranges::find(trace_.names, name);
-  if (at == trace_.names.end()) trace_.names.push_back(name);
-  return static_cast<std::uint32_t>(std::ranges::find(trace_.names, name) - trace_.names.begin());
-}
-
-void Writer::add(const Row& row) {
-  const Identified identified = kind_of(row, ranks_);
+void add_row(const Row& row, int ranks, int nodes, ImportedTrace& trace) {
+  const Identified identified = kind_of(row, ranks);
   if (!identified.known)
-    refuse(*file_, "does not say which collective it measures, and its columns fit more than one",
+    refuse(trace.file, "does not say which collective it measures, and its columns fit more than one",
            "put the line \"# Collective test starting: all_gather_perf\" (or which it was) above the table, as new versions do", row.line);
   const ElementType* type = element_type(row.type);
   for (const Timing& t : row.timings) {
-    check(row, t, identified.kind, ranks_, *file_);
-    ImportedCollective c{.name = name_id(row.test.empty() && identified.kind ? std::string(to_text(*identified.kind)) : row.test),
+    check(row, t, identified.kind, ranks, trace.file);
+    ImportedCollective c{.name = trace.names.id(row.test.empty() && identified.kind ? std::string(to_text(*identified.kind)) : row.test),
                          .kind = identified.kind};
     c.bytes = base::Bytes(row.size);
     const bool gathers = identified.kind == profiles::CollectiveKind::all_gather;
     if (!gathers) c.sent = c.bytes;
-    else if (ranks_ > 0) c.sent = base::Bytes(row.size / ranks_);
+    else if (ranks > 0) c.sent = base::Bytes(row.size / ranks);
     c.element = type != nullptr ? std::string(type->name) : row.type;
-    c.group_size = ranks_;
-    c.nodes = table_->nodes;
+    c.group_size = ranks;
+    c.nodes = nodes;
     c.in_place = t.in_place;
     c.duration = base::Seconds(t.time_us.value * 1e-6);
     c.source = row.source;
-    trace_.collectives.push_back(std::move(c));
+    trace.collectives.push_back(std::move(c));
   }
-}
-
-ImportedTrace Writer::write() {
-  if (table_->rows.empty()) refuse(*file_, "is output of nccl-tests without a single row of results", "did the run fail?");
-  find_ranks();
-  for (const Row& row : table_->rows) add(row);
-  for (std::size_t rank = 0; rank < table_->devices.size(); ++rank)
-    trace_.devices.push_back({.id = static_cast<int>(rank), .name = table_->devices[rank]});
-  if (table_->ranks > 0) trace_.world_size = table_->ranks;
-  finish_trace(trace_);
-  return std::move(trace_);
 }
 
 }  // namespace
@@ -207,7 +171,15 @@ std::string test_named_in(std::string_view text) {
 
 ImportedTrace to_trace(const Table& table, const std::string& file) {
   if (table.ranks > kMostRanks) refuse(file, fmt::format("lists {} ranks", table.ranks));
-  return Writer(table, file).write();
+  if (table.rows.empty()) refuse(file, "is output of nccl-tests without a single row of results", "did the run fail?");
+  ImportedTrace trace{.format = TraceFormat::nccl_tests, .file = file, .notes = table.notes};
+  const int ranks = table.ranks > 0 ? table.ranks : concluded_ranks(table, trace.notes);
+  for (const Row& row : table.rows) add_row(row, ranks, table.nodes, trace);
+  for (std::size_t rank = 0; rank < table.devices.size(); ++rank)
+    trace.devices.push_back({.id = static_cast<int>(rank), .name = table.devices[rank]});
+  if (table.ranks > 0) trace.world_size = table.ranks;
+  finish_trace(trace);
+  return trace;
 }
 
 }  // namespace imports::nccl

@@ -186,22 +186,6 @@ ImportedTrace TextReader::read() {
   return nccl::to_trace(table_, *file_);
 }
 
-class DocumentReader {
- public:
-  DocumentReader(const nlohmann::json& d, const std::string& file) : d_(&d), file_(&file) {}
-  ImportedTrace read();
-
- private:
-  void devices();
-  void row(const nlohmann::json& r, std::size_t index);
-  [[nodiscard]] nccl::Printed number(const nlohmann::json& in, const char* key, const std::string& where) const;
-  [[nodiscard]] std::string test() const;
-
-  const nlohmann::json* d_;
-  const std::string* file_;
-  nccl::Table table_;
-};
-
 std::string text_of(const nlohmann::json& in, const char* key) {
   const auto at = in.find(key);
   return at != in.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -212,68 +196,66 @@ int whole_of(const nlohmann::json& in, const char* key) {
   return at != in.end() && at->is_number_integer() && at->get<double>() >= 0 && at->get<double>() < 1e6 ? at->get<int>() : 0;
 }
 
-void DocumentReader::devices() {
-  const auto config = d_->find("config");
-  if (config == d_->end() || !config->is_object()) return;
+// A table without rows yet.
+nccl::Table table_of_config(const nlohmann::json& document) {
+  nccl::Table table;
+  const auto config = document.find("config");
+  if (config == document.end() || !config->is_object()) return table;
   std::set<std::string> hosts;
   std::set<int> groups;
   if (const auto list = config->find("devices"); list != config->end() && list->is_array())
     for (const auto& device : *list) {
       if (!device.is_object()) continue;
       groups.insert(whole_of(device, "group"));
-      if (whole_of(device, "group") == *groups.begin()) table_.devices.push_back(text_of(device, "device_info"));
+      if (whole_of(device, "group") == *groups.begin()) table.devices.push_back(text_of(device, "device_info"));
       hosts.insert(text_of(device, "hostname"));
     }
   // Built without MPI it lists the first device only, though it runs threads x GPUs.
   const int local = whole_of(*config, "nthreads") * whole_of(*config, "ngpus");
-  table_.ranks = static_cast<int>(table_.devices.size());
-  if (hosts.size() <= 1 && groups.size() <= 1) table_.ranks = std::max(table_.ranks, local);
-  table_.nodes = static_cast<int>(hosts.size());
+  table.ranks = static_cast<int>(table.devices.size());
+  if (hosts.size() <= 1 && groups.size() <= 1) table.ranks = std::max(table.ranks, local);
+  table.nodes = static_cast<int>(hosts.size());
+  return table;
 }
 
-std::string DocumentReader::test() const {
-  const auto args = d_->find("args");
-  if (args == d_->end() || !args->is_array() || args->empty() || !args->front().is_string()) return {};
+// The test that the command line names.
+std::string test_of(const nlohmann::json& document) {
+  const auto args = document.find("args");
+  if (args == document.end() || !args->is_array() || args->empty() || !args->front().is_string()) return {};
   return nccl::test_named_in(args->front().get<std::string>());
 }
 
-nccl::Printed DocumentReader::number(const nlohmann::json& in, const char* key, const std::string& where) const {
+nccl::Printed number_of(const nlohmann::json& in, const char* key, const std::string& where, const std::string& file) {
   const auto at = in.find(key);
   const bool sound = at != in.end() && at->is_number() && at->get<double>() >= 0;
-  if (!sound) refuse(*file_, fmt::format("{}: {} is {}, not a number", where, key, at == in.end() ? "missing" : at->dump().substr(0, 40)));
+  if (!sound) refuse(file, fmt::format("{}: {} is {}, not a number", where, key, at == in.end() ? "missing" : at->dump().substr(0, 40)));
   return {at->get<double>(), 0.5e-6};  // %lf
 }
 
-void DocumentReader::row(const nlohmann::json& r, std::size_t index) {
-  const std::string where = fmt::format("results[{}]", index);
-  if (!r.is_object()) refuse(*file_, where + " is no object");
-  Row result{.size = number(r, "size", where).value, .type = text_of(r, "type"), .redop = text_of(r, "redop"), .root = text_of(r, "root")};
-  std::erase(result.root, ' ');
-  result.test = nccl::test_named_in(text_of(r, "experiment_name"));
-  if (result.test.empty()) result.test = test();
-  result.source = fmt::format("{}: {}", *file_, where);
+Row row_of(const nlohmann::json& r, const std::string& where, const std::string& file) {
+  if (!r.is_object()) refuse(file, where + " is no object");
+  Row row{.size = number_of(r, "size", where, file).value,
+          .type = text_of(r, "type"),
+          .redop = text_of(r, "redop"),
+          .root = text_of(r, "root"),
+          .test = nccl::test_named_in(text_of(r, "experiment_name")),
+          .source = fmt::format("{}: {}", file, where)};
+  std::erase(row.root, ' ');
   for (const bool in_place : {false, true}) {
     const char* key = in_place ? "in_place" : "out_of_place";
     const auto body = r.find(key);
     if (body == r.end() || !body->is_object()) continue;
     const std::string at = where + "." + key;
-    Timing t{.time_us = number(*body, body->contains("cpu_time") ? "cpu_time" : "time", at), .in_place = in_place};
-    t.algbw = number(*body, "alg_bw", at);
-    t.busbw = number(*body, "bus_bw", at);
+    Timing t{.time_us = number_of(*body, body->contains("cpu_time") ? "cpu_time" : "time", at, file),
+             .algbw = number_of(*body, "alg_bw", at, file),
+             .busbw = number_of(*body, "bus_bw", at, file),
+             .in_place = in_place};
     const auto wrong = body->find("nwrong");
     if (wrong != body->end() && wrong->is_number()) t.wrong = wrong->get<double>();
-    result.timings.push_back(t);
+    row.timings.push_back(t);
   }
-  if (result.timings.empty()) refuse(*file_, where + " has no time");
-  if (result.size > 0) table_.rows.push_back(std::move(result));
-}
-
-ImportedTrace DocumentReader::read() {
-  const auto results = d_->find("results");
-  if (results == d_->end() || !results->is_array()) refuse(*file_, "is JSON of nccl-tests without results");
-  devices();
-  for (std::size_t i = 0; i < results->size(); ++i) row((*results)[i], i);
-  return nccl::to_trace(table_, *file_);
+  if (row.timings.empty()) refuse(file, where + " has no time");
+  return row;
 }
 
 }  // namespace
@@ -289,7 +271,15 @@ bool looks_like_nccl_tests(std::string_view text) {
 
 ImportedTrace read_nccl_tests(std::string_view text, const std::string& file) { return TextReader(text, file).read(); }
 ImportedTrace read_nccl_tests_json(const nlohmann::json& document, const std::string& file) {
-  return DocumentReader(document, file).read();
+  const auto results = document.find("results");
+  if (results == document.end() || !results->is_array()) refuse(file, "is JSON of nccl-tests without results");
+  nccl::Table table = table_of_config(document);
+  for (std::size_t i = 0; i < results->size(); ++i) {
+    Row row = row_of((*results)[i], fmt::format("results[{}]", i), file);
+    if (row.test.empty()) row.test = test_of(document);
+    if (row.size > 0) table.rows.push_back(std::move(row));
+  }
+  return nccl::to_trace(table, file);
 }
 
 }  // namespace imports

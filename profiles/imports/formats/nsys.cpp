@@ -140,7 +140,6 @@ class NsysReader {
   void read_devices();
   void shift_to_origin();
   [[nodiscard]] std::string string_of(const Statement& s, int column) const;
-  std::uint32_t name_id(const std::string& name);
   void limit() const {
     if (trace_.kernels.size() + trace_.collectives.size() > kMostEvents)
       refuse(db_->file(), fmt::format("has more than {} device events", kMostEvents));
@@ -154,7 +153,6 @@ class NsysReader {
   ImportedTrace trace_;
   std::optional<std::int64_t> origin_;
   std::unordered_map<std::int64_t, std::string> strings_;
-  std::unordered_map<std::string, std::uint32_t> names_;
   std::size_t ranges_ = 0;
   bool exported_ = false;
 };
@@ -182,12 +180,6 @@ std::string NsysReader::string_of(const Statement& s, int column) const {
   return at == strings_.end() ? std::string() : at->second;
 }
 
-std::uint32_t NsysReader::name_id(const std::string& name) {
-  const auto [at, added] = names_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
-  if (added) trace_.names.push_back(name);
-  return at->second;
-}
-
 void NsysReader::read_kernels() {
   const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
   const auto columns = db_->columns(table);
@@ -202,11 +194,15 @@ void NsysReader::read_kernels() {
     const std::int64_t stream = sqlite3_column_int64(s.get(), 3);
     const base::Seconds start = since_origin(m.start), duration(static_cast<double>(m.end - m.start) * 1e-9);
     if (is_collective_kernel(name)) {
-      ImportedCollective c{
-          .name = name_id(name), .kind = collective_in(name), .device = device, .stream = stream, .start = start, .duration = duration};
+      ImportedCollective c{.name = trace_.names.id(name),
+                           .kind = collective_in(name),
+                           .device = device,
+                           .stream = stream,
+                           .start = start,
+                           .duration = duration};
       trace_.collectives.push_back(std::move(c));
     } else {
-      trace_.kernels.push_back({.name = name_id(name),
+      trace_.kernels.push_back({.name = trace_.names.id(name),
                                 .kind = kernel_kind(name),
                                 .precision = kernel_precision(name),
                                 .device = device,
@@ -238,7 +234,7 @@ void NsysReader::read_moves(const std::string& table, bool copies) {
     const std::int64_t bytes = sqlite3_column_int64(s.get(), 4);
     if (bytes < 0) refuse(db_->file(), fmt::format("{}: an event moves {} bytes", table, bytes));
     const std::string name(copies ? copy_name(sqlite3_column_int64(s.get(), 5)) : "Memset");
-    trace_.kernels.push_back({.name = name_id(name),
+    trace_.kernels.push_back({.name = trace_.names.id(name),
                               .kind = pcg::KernelKind::copy,
                               .device = sqlite3_column_int(s.get(), 2),
                               .stream = sqlite3_column_int64(s.get(), 3),

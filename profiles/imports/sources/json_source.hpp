@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <streambuf>
 #include <string>
-#include <vector>
 
 #include "profiles/imports/sources/byte_source.hpp"
 

@@ -14,6 +14,9 @@
 
 namespace imports {
 
+// Returns the text with its ASCII letters in lower case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
 // Each returns nullopt when the name does not say.
 // Cost: O(length of the name times some 80 words).
 [[nodiscard]] std::optional<pcg::KernelKind> kernel_kind(std::string_view kernel_name);
@@ -24,9 +27,8 @@ namespace imports {
 // Returns whether the kernel belongs to a collective library, whatever it does.
 [[nodiscard]] bool is_collective_kernel(std::string_view kernel_name);
 // Returns the collective of a kernel ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"), an annotation ("nccl:_all_gather_base"), or a name of
-// PyTorch's
-// ("allreduce"). nullopt: the name says none, or one that the simulator does not know (reduce, gather, scatter, barrier; SendRecv may be
-// all-to-all or send).
+// PyTorch's ("allreduce"). nullopt: the name says none, or one that the simulator does not know (reduce, gather, scatter, barrier; SendRecv
+// may be all-to-all or send).
 [[nodiscard]] std::optional<profiles::CollectiveKind> collective_in(std::string_view name);
 
 // Names of element types as PyTorch, NCCL, nccl-tests and kernels spell them. Private to this folder.
@@ -34,6 +36,7 @@ struct ElementType {
   std::string_view name;  // ours: "fp32", "bf16", "int64"
   double bytes;
   std::optional<pcg::Precision> precision;  // of types that networks are trained in
+  std::string_view spellings;               // in lower case, without name space, commas between them
 };
 
 // Returns the type that a name means ("float", "c10::BFloat16", "torch.float16", "half", "long int", "Float8_e4m3fn" ...), or nullptr.

@@ -1,55 +1,43 @@
 #include "profiles/imports/traces/kernel_names.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <string>
-#include <utility>
+
+#include "base/numbers.hpp"
 
 namespace imports {
 namespace {
 
 using pcg::Precision;
 
-constexpr std::array<ElementType, 14> kTypes{{
-    {"fp32", 4, Precision::fp32},
-    {"fp16", 2, Precision::fp16},
-    {"bf16", 2, Precision::bf16},
-    {"fp8", 1, Precision::fp8},
-    {"fp64", 8, std::nullopt},
-    {"int8", 1, std::nullopt},
-    {"uint8", 1, std::nullopt},
-    {"int16", 2, std::nullopt},
-    {"int32", 4, std::nullopt},
-    {"uint32", 4, std::nullopt},
-    {"int64", 8, std::nullopt},
-    {"uint64", 8, std::nullopt},
-    {"bool", 1, std::nullopt},
-    {"complex64", 8, std::nullopt},
-}};
+constexpr ElementType kTypes[] = {
+    {"fp32", 4, Precision::fp32, "float,float32,f32,fp32"},
+    {"fp16", 2, Precision::fp16, "half,float16,f16,fp16,__half"},
+    {"bf16", 2, Precision::bf16, "bfloat16,bf16,__nv_bfloat16"},
+    {"fp8", 1, Precision::fp8, "float8_e4m3fn,float8_e5m2,float8_e4m3fnuz,float8_e5m2fnuz,f8e4m3,f8e5m2,fp8_e4m3,fp8_e5m2"},
+    {"fp64", 8, std::nullopt, "double,float64,f64"},
+    {"int8", 1, std::nullopt, "signed char,char,int8,int8_t,i8"},
+    {"uint8", 1, std::nullopt, "unsigned char,byte,uint8,uint8_t,u8"},
+    {"int16", 2, std::nullopt, "short,short int"},
+    {"int32", 4, std::nullopt, "int,int32,int32_t"},
+    {"uint32", 4, std::nullopt, "uint32,uint32_t"},
+    {"int64", 8, std::nullopt, "long,long int,int64,int64_t"},
+    {"uint64", 8, std::nullopt, "uint64,uint64_t"},
+    {"bool", 1, std::nullopt, "bool"},
+};
 
-// Lower case, without the name space: how others spell them, and ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kSpellings{{
-    {"float", "fp32"},          {"float32", "fp32"},       {"f32", "fp32"},          {"fp32", "fp32"},           {"half", "fp16"},
-    {"float16", "fp16"},        {"f16", "fp16"},           {"fp16", "fp16"},         {"__half", "fp16"},         {"bfloat16", "bf16"},
-    {"bf16", "bf16"},           {"__nv_bfloat16", "bf16"}, {"float8_e4m3fn", "fp8"}, {"float8_e5m2", "fp8"},     {"float8_e4m3fnuz", "fp8"},
-    {"float8_e5m2fnuz", "fp8"}, {"f8e4m3", "fp8"},         {"f8e5m2", "fp8"},        {"fp8_e4m3", "fp8"},        {"fp8_e5m2", "fp8"},
-    {"double", "fp64"},         {"float64", "fp64"},       {"f64", "fp64"},          {"signed char", "int8"},    {"char", "int8"},
-    {"int8", "int8"},           {"int8_t", "int8"},        {"i8", "int8"},           {"unsigned char", "uint8"}, {"byte", "uint8"},
-    {"uint8", "uint8"},         {"uint8_t", "uint8"},      {"u8", "uint8"},          {"short", "int16"},         {"short int", "int16"},
-    {"int", "int32"},           {"int32", "int32"},        {"int32_t", "int32"},     {"uint32", "uint32"},       {"uint32_t", "uint32"},
-    {"long", "int64"},          {"long int", "int64"},     {"int64", "int64"},       {"int64_t", "int64"},       {"uint64", "uint64"},
-    {"uint64_t", "uint64"},     {"bool", "bool"},
-}};
+bool is_among(std::string_view word, std::string_view words, char between) {
+  return std::ranges::any_of(std::views::split(words, between), [&](const auto& w) { return std::ranges::equal(w, word); });
+}
 
 using Dims = std::vector<std::int64_t>;
 using pcg::Kernel;
 using pcg::KernelKind;
-
-constexpr double kMostElements = 9007199254740992.0;  // 2^53: beyond it a double does not count
 
 double count(std::span<const std::int64_t> d) {
   return std::accumulate(d.begin(), d.end(), 1.0, [](double product, std::int64_t size) { return product * static_cast<double>(size); });
@@ -65,7 +53,7 @@ const Dims* dims_at(const InputShapes& in, std::size_t i, std::size_t rank) {
 }
 
 std::optional<Kernel> sound(const Kernel& k) {
-  const bool counted = std::isfinite(k.flops.value()) && k.bytes.value() > 0 && k.bytes.value() < kMostElements;
+  const bool counted = std::isfinite(k.flops.value()) && k.bytes.value() > 0 && k.bytes.value() < base::kLargestExactInteger;
   return counted ? std::optional(k) : std::nullopt;
 }
 
@@ -122,58 +110,30 @@ std::optional<Kernel> attention(const InputShapes& in, bool sequence_first) {
   const std::size_t sequence = sequence_first ? 1 : 2, heads = sequence_first ? 2 : 1;
   Kernel kernel{.kind = KernelKind::attention, .m = (*q)[sequence], .n = (*k)[sequence], .k = (*q)[3], .tensor_cores = true};
   const double batch = static_cast<double>((*q)[0]) * static_cast<double>((*q)[heads]);
-  if (!(batch < kMostElements)) return std::nullopt;
+  if (!(batch < base::kLargestExactInteger)) return std::nullopt;
   kernel.batch = static_cast<std::int64_t>(batch);
   kernel.bytes = base::Bytes(element * (2 * count(*q) + count(*k) + count(*v)));
   return sound(kernel);
 }
 
-constexpr std::string_view kElementwise[] = {"aten::add",
-                                             "aten::add_",
-                                             "aten::sub",
-                                             "aten::sub_",
-                                             "aten::mul",
-                                             "aten::mul_",
-                                             "aten::div",
-                                             "aten::div_",
-                                             "aten::relu",
-                                             "aten::relu_",
-                                             "aten::gelu",
-                                             "aten::silu",
-                                             "aten::silu_",
-                                             "aten::sigmoid",
-                                             "aten::tanh",
-                                             "aten::neg",
-                                             "aten::exp",
-                                             "aten::sqrt",
-                                             "aten::rsqrt",
-                                             "aten::pow",
-                                             "aten::clamp_min",
-                                             "aten::clamp_min_",
-                                             "aten::abs",
-                                             "aten::reciprocal",
-                                             "aten::leaky_relu",
-                                             "aten::gelu_backward",
-                                             "aten::silu_backward",
-                                             "aten::tanh_backward",
-                                             "aten::sigmoid_backward",
-                                             "aten::threshold_backward"};
+// Without "aten::".
+constexpr std::string_view kElementwise =
+    "add add_ sub sub_ mul mul_ div div_ relu relu_ gelu silu silu_ sigmoid tanh neg exp sqrt rsqrt pow clamp_min clamp_min_ abs "
+    "reciprocal leaky_relu gelu_backward silu_backward tanh_backward sigmoid_backward threshold_backward";
 
 }  // namespace
 
 const ElementType* element_type(std::string_view name) {
   for (const std::string_view space : {"c10::", "torch.", "at::"})
     if (name.starts_with(space)) name.remove_prefix(space.size());
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto* spelling = std::ranges::find(kSpellings, std::string_view(lower), &std::pair<std::string_view, std::string_view>::first);
-  if (spelling == kSpellings.end()) return nullptr;
-  return std::ranges::find(kTypes, spelling->second, &ElementType::name);
+  const std::string lower = lower_case(name);
+  const auto* type = std::ranges::find_if(kTypes, [&](const ElementType& t) { return is_among(lower, t.spellings, ','); });
+  return type == std::end(kTypes) ? nullptr : type;
 }
 
 std::optional<Kernel> operation_work(std::string_view op, const InputShapes& in) {
   for (const Dims& d : in.dims)
-    if (std::ranges::any_of(d, [](std::int64_t size) { return size < 0; }) || count(d) > kMostElements) return std::nullopt;
+    if (std::ranges::any_of(d, [](std::int64_t size) { return size < 0; }) || count(d) > base::kLargestExactInteger) return std::nullopt;
   if (op == "aten::mm" || op == "aten::_scaled_mm") return matmul(in, 0, false);
   if (op == "aten::addmm" || op == "aten::addmm_" || op == "aten::_addmm_activation") return matmul(in, 1, false);
   if (op == "aten::bmm") return matmul(in, 0, true);
@@ -190,8 +150,8 @@ std::optional<Kernel> operation_work(std::string_view op, const InputShapes& in)
     if (!read || !written) return std::nullopt;
     return Kernel{.kind = KernelKind::copy, .bytes = read->bytes + written->bytes};
   }
-  if (std::ranges::find(kElementwise, op) != std::end(kElementwise)) return elementwise(in);
-  return std::nullopt;
+  constexpr std::string_view kSpace = "aten::";
+  return op.starts_with(kSpace) && is_among(op.substr(kSpace.size()), kElementwise, ' ') ? elementwise(in) : std::nullopt;
 }
 
 }  // namespace imports

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "base/ids.hpp"
 #include "profiles/device_profile.hpp"
 
 namespace imports {
@@ -97,14 +99,14 @@ void note_collectives(ImportedTrace& t) {
 }  // namespace
 
 std::string_view to_text(TraceFormat f) {
-  switch (f) {
-    case TraceFormat::kineto: return "kineto";
-    case TraceFormat::nsight_systems: return "nsight-systems";
-    case TraceFormat::nccl_tests: return "nccl-tests";
-    case TraceFormat::chakra: return "chakra";
-    case TraceFormat::collector: return "foreshard-collect";
-  }
-  return "";
+  constexpr std::array<std::string_view, 5> kNames = {"kineto", "nsight-systems", "nccl-tests", "chakra", "foreshard-collect"};
+  return base::nth(kNames, static_cast<int>(f));
+}
+
+std::uint32_t Names::id(const std::string& name) {
+  const auto [at, added] = ids_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+  if (added) names_.push_back(name);
+  return at->second;
 }
 
 std::optional<base::Bytes> full_buffer(profiles::CollectiveKind kind, base::Bytes sent, int group_size) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/units.hpp"
@@ -74,10 +75,23 @@ struct ImportedIteration {
   std::optional<base::Seconds> busy;  // time within it during which at least one kernel, copy or collective ran; absent: starts unknown
 };
 
+// Names, each stored once: a trace repeats a few thousand kernel names a million times.
+class Names {
+ public:
+  // Returns the number of a name, which it gets when it is new.
+  std::uint32_t id(const std::string& name);
+  [[nodiscard]] const std::string& operator[](std::uint32_t id) const { return names_[id]; }
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> ids_;
+};
+
 struct ImportedTrace {
   TraceFormat format = TraceFormat::kineto;
   std::string file;
-  std::vector<std::string> names;  // of kernels, collectives and, in Kineto traces, host operations
+  Names names;  // of kernels, collectives and, in Kineto traces, host operations
   std::vector<ImportedDevice> devices;
   std::vector<ImportedOperation> operations;
   std::vector<ImportedKernel> kernels;  // in order of start where it is known, else of the file

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlopt.hpp>
 #include <set>
 
@@ -21,6 +20,9 @@
 
 namespace confidence {
 namespace {
+
+using profiles::FrameworkProfile;
+using profiles::HostCosts;
 
 // A constant that is kProbe times larger or smaller must change the mean error by kIdentifiable, or the points do not identify it.
 constexpr double kProbe = 1.1, kIdentifiable = 1e-4;
@@ -155,22 +157,57 @@ class FrameworkFitter {
   std::vector<FrameworkConstant> constants_;
 };
 
-std::vector<std::string> names_of(const std::vector<FrameworkConstant>& constants) {
-  std::vector<std::string> names;
-  for (const FrameworkConstant& c : constants) names.push_back(c.name);
-  return names;
-}
-
 std::vector<FrameworkConstant> chosen(const FrameworkFitConfig& config) {
   std::vector<FrameworkConstant> all = framework_constants(), result;
   if (config.constants.empty()) return all;
+  std::vector<std::string> names;
+  for (const FrameworkConstant& c : all) names.push_back(c.name);
   for (const std::string& name : config.constants) {
     const auto at = std::ranges::find(all, name, &FrameworkConstant::name);
-    if (at == all.end())
-      base::refuse("", fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, names_of(all)));
+    if (at == all.end()) base::refuse("", fmt::format("\"{}\" is no constant of a framework profile", name), base::suggest(name, names));
     result.push_back(*at);
   }
   return result;
+}
+
+// Bounds of host times: from times that add nothing to a bare launch up to times that no framework needs.
+std::vector<FrameworkConstant> host_times() {
+  return {{"host.forward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::forward_kernel, {}},
+          {"host.backward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::backward_kernel, {}},
+          {"host.collective", 30e-6, 3e-6, 500e-6, &HostCosts::collective, {}},
+          {"host.launch_jitter", 10e-6, 1e-7, 500e-6, &HostCosts::launch_jitter, {}},
+          {"host.recomputed_block", 100e-6, 1e-6, 5e-3, &HostCosts::recomputed_block, {}},
+          {"host.unit", 500e-6, 1e-6, 10e-3, &HostCosts::unit, {}},
+          {"host.attention_kernel", 40e-6, 1e-6, 300e-6, &HostCosts::attention_kernel, {}},
+          {"host.exchange", 500e-6, 1e-6, 20e-3, &HostCosts::exchange, {}},
+          {"host.expert", 10e-6, 1e-7, 500e-6, &HostCosts::expert, {}},
+          {"host.micro_batch", 500e-6, 1e-6, 20e-3, &HostCosts::micro_batch, {}},
+          {"host.iteration", 5e-3, 1e-5, 100e-3, &HostCosts::iteration, {}}};
+}
+
+std::vector<std::string> comments_on(const FittedConstant& c, const FrameworkFit& fit, const std::string& command) {
+  std::string rows;
+  for (const GroupError& g : fit.groups)
+    rows += fmt::format("{}{} {:.1f} % on {}", rows.empty() ? "" : ", ", g.group, 100 * g.error, g.points);
+  return {fmt::format("# {}", command),
+          fmt::format("{}mean error {:.1f} % on {} points ({:.1f} % before), each half by the other {:.1f} %: {}", fit::kMore,
+                      100 * fit.error, fit.points, 100 * fit.error_before, 100 * fit.cross_validated, rows),
+          fmt::format("{}{}; a tenth less: {:.1f} %, a tenth more: {:.1f} %", fit::kMore,
+                      c.before > 0 ? "was " + constant_text(c.name, c.before) : "was not set", 100 * c.error_less, 100 * c.error_more)};
+}
+
+// Whether all, some or none of the host's times that are not 0 were fitted.
+profiles::HostBasis basis_after(const FrameworkFit& fit) {
+  const bool all_before = fit.profile.host.basis == profiles::HostBasis::fitted;
+  int fitted = 0, others = 0;
+  for (const FrameworkConstant& c : framework_constants()) {
+    if (!std::holds_alternative<HostTime>(c.field)) continue;
+    const auto at = std::ranges::find(fit.constants, c.name, &FittedConstant::name);
+    if (at != fit.constants.end() && at->identifiable) ++fitted;
+    else if (value_of(c, fit.profile) > 0 && !all_before) ++others;
+  }
+  if (fitted == 0) return fit.profile.host.basis;
+  return others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
 }
 
 }  // namespace
@@ -206,28 +243,6 @@ FrameworkFit fit_framework(const profiles::FrameworkProfile& start, const std::v
   return result;
 }
 
-namespace {
-
-using profiles::FrameworkProfile;
-using profiles::HostCosts;
-
-// Bounds of host times: from times that add nothing to a bare launch up to times that no framework needs.
-std::vector<FrameworkConstant> host_times() {
-  return {{"host.forward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::forward_kernel, {}},
-          {"host.backward_kernel", 20e-6, 1e-6, 300e-6, &HostCosts::backward_kernel, {}},
-          {"host.collective", 30e-6, 3e-6, 500e-6, &HostCosts::collective, {}},
-          {"host.launch_jitter", 10e-6, 1e-7, 500e-6, &HostCosts::launch_jitter, {}},
-          {"host.recomputed_block", 100e-6, 1e-6, 5e-3, &HostCosts::recomputed_block, {}},
-          {"host.unit", 500e-6, 1e-6, 10e-3, &HostCosts::unit, {}},
-          {"host.attention_kernel", 40e-6, 1e-6, 300e-6, &HostCosts::attention_kernel, {}},
-          {"host.exchange", 500e-6, 1e-6, 20e-3, &HostCosts::exchange, {}},
-          {"host.expert", 10e-6, 1e-7, 500e-6, &HostCosts::expert, {}},
-          {"host.micro_batch", 500e-6, 1e-6, 20e-3, &HostCosts::micro_batch, {}},
-          {"host.iteration", 5e-3, 1e-5, 100e-3, &HostCosts::iteration, {}}};
-}
-
-}  // namespace
-
 std::vector<FrameworkConstant> framework_constants() {
   std::vector<FrameworkConstant> constants = host_times();
   std::set<std::string> seen;
@@ -254,35 +269,6 @@ FrameworkProfile with_value(FrameworkProfile f, const FrameworkConstant& c, doub
   else (f.*std::get<Shares>(c.field)).erase(c.generation);
   return f;
 }
-
-namespace {
-
-std::vector<std::string> comments_on(const FittedConstant& c, const FrameworkFit& fit, const std::string& command) {
-  std::string rows;
-  for (const GroupError& g : fit.groups)
-    rows += fmt::format("{}{} {:.1f} % on {}", rows.empty() ? "" : ", ", g.group, 100 * g.error, g.points);
-  return {fmt::format("# {}", command),
-          fmt::format("{}mean error {:.1f} % on {} points ({:.1f} % before), each half by the other {:.1f} %: {}", fit::kMore,
-                      100 * fit.error, fit.points, 100 * fit.error_before, 100 * fit.cross_validated, rows),
-          fmt::format("{}{}; a tenth less: {:.1f} %, a tenth more: {:.1f} %", fit::kMore,
-                      c.before > 0 ? "was " + constant_text(c.name, c.before) : "was not set", 100 * c.error_less, 100 * c.error_more)};
-}
-
-// Whether all, some or none of the host's times that are not 0 were fitted.
-profiles::HostBasis basis_after(const FrameworkFit& fit) {
-  const bool all_before = fit.profile.host.basis == profiles::HostBasis::fitted;
-  int fitted = 0, others = 0;
-  for (const FrameworkConstant& c : framework_constants()) {
-    if (!std::holds_alternative<HostTime>(c.field)) continue;
-    const auto at = std::ranges::find(fit.constants, c.name, &FittedConstant::name);
-    if (at != fit.constants.end() && at->identifiable) ++fitted;
-    else if (value_of(c, fit.profile) > 0 && !all_before) ++others;
-  }
-  if (fitted == 0) return fit.profile.host.basis;
-  return others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
-}
-
-}  // namespace
 
 std::string constant_text(const std::string& constant, double value) {
   return constant.starts_with("host.") ? base::to_text(base::Seconds(value)) : fmt::format("{:.3f}", value);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "base/random.hpp"
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <optional>
 #include <tuple>
 
 namespace confidence {
@@ -26,14 +24,7 @@ const Steps kOtherFramework = {1, 0.2, 0.05}, kOtherFeature = {1, 0.5, 0.2}, kPe
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
-GroupKey key_of(const Residual& r) { return {r.source, r.question.kind, r.family}; }
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
-
-ByGroup by_group(std::span<const Residual> residuals) {
-  ByGroup groups;
-  for (const Residual& r : residuals) groups[key_of(r)].push_back(&r);
-  return groups;
-}
 
 double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) { return r.log_ratio / scenarios::scale_of(growth, r.question); }
 
@@ -201,7 +192,8 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   model.similarity = {kOtherFramework[1], kOtherFeature[1], kPerDoubling[1]};
   model.growth.rate.fill(kGrowth[1]);
   if (residuals.size() < kLeastResiduals) return model;
-  const ByGroup groups = by_group(residuals);
+  ByGroup groups;
+  for (const Residual& r : residuals) groups[{r.source, r.question.kind, r.family}].push_back(&r);
   model.groups = groups_without_quantiles(groups);
   const std::vector<Case> cases = cases_of(groups, model.groups);
   descend(model, groups, cases);

@@ -64,11 +64,6 @@ std::string why_nothing(const Found& f, const sim::Oracle& oracle) {
   return to_text(std::variant<Slower, NeedsMemory>(NeedsMemory{memory.peak, memory.capacity}));
 }
 
-nlohmann::json encode(const std::optional<Found>& f) {
-  if (!f) return {};
-  return {{"result", f->result}, {"time", f->time}};
-}
-
 // The findings of the planners; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered,
 // and how.
 struct Asked {
@@ -95,8 +90,11 @@ Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, cons
     for (std::size_t p = 0; p < planners.size(); finished(p++)) all.found.push_back(asked(p));
     return all;
   }
-  for (const base::WorkerAnswer& a : base::try_workers(
-           planners.size(), context.jobs, [&](std::size_t p) { return encode(asked(p)); }, finished)) {
+  const auto encoded = [&](std::size_t p) {
+    const std::optional<Found> f = asked(p);
+    return f ? nlohmann::json{{"result", f->result}, {"time", f->time}} : nlohmann::json();
+  };
+  for (const base::WorkerAnswer& a : base::try_workers(planners.size(), context.jobs, encoded, finished)) {
     std::optional<Found>& f = all.found.emplace_back();
     const std::string name = planners[all.found.size() - 1].name();
     if (a.fate != base::WorkerAnswer::Fate::answered) all.lost.push_back(fmt::format("{} ({})", name, a.ended));
@@ -116,10 +114,10 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   for (std::optional<Found>& f : asked.found)
     if (f) all.push_back(std::move(*f));
   const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
-  const std::string found = what_was_found(all);
-  std::vector<std::string> without;
+  std::vector<std::string> notes;
+  if (std::string found = what_was_found(all); !found.empty()) notes.push_back(std::move(found));
   for (const Found& f : all)
-    if (!f.time) without.push_back(fmt::format("no plan of {}: {}", f.planner, why_nothing(f, problem.oracle)));
+    if (!f.time) notes.push_back(fmt::format("no plan of {}: {}", f.planner, why_nothing(f, problem.oracle)));
   Confirmation confirmation(problem, context, "auto");
   for (Found& f : all) {
     std::optional<pcg::Plan>& plan = f.result.best ? f.result.best : f.result.closest;
@@ -141,8 +139,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   if (!r.best && !r.closest && !budget.ended_by())
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
-  if (!found.empty()) r.notes.push_back(found);
-  r.notes.insert(r.notes.end(), without.begin(), without.end());
+  r.notes.insert(r.notes.end(), notes.begin(), notes.end());
   if (!out_of_time.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(out_of_time, ", ")));
   if (!out_of_candidates.empty())
     r.notes.push_back(fmt::format("searches that their share of the candidates ended: {}", fmt::join(out_of_candidates, ", ")));

@@ -21,29 +21,10 @@ bool looks_up(const pcg::GraphNode& node) {
   return std::holds_alternative<pcg::Embedding>(node.op) || std::holds_alternative<pcg::EmbeddingBag>(node.op);
 }
 
-// The samples of every operator shared out among all devices; sources have no strategy.
-Attempt<std::vector<Strategy>> by_samples(const Problem& problem, const pcg::Graph& graph) {
-  const Attempt<Grid> grid = make_grid({}, problem.cluster.device_count(), problem.training.global_batch);
-  if (!grid) return grid.refusal();
-  const auto node_layouts = layouts(graph, *grid, std::vector<int>(graph.blocks().size(), 0));
-  if (!node_layouts) return node_layouts.refusal();
-  std::vector<Strategy> strategies;
-  for (const Layout& layout : *node_layouts) {
-    strategies.emplace_back();
-    if (!layout.loops.empty()) strategies.back() = {layout.sharding(*grid), layout.view(*grid, std::vector{0})};
-  }
-  return strategies;
-}
-
 class ExpertPlan {
  public:
   ExpertPlan(const Problem& problem, const ExpertDlrmConfig& config, const pcg::Graph& graph, std::vector<Strategy> strategies)
-      : problem_(problem),
-        config_(config),
-        graph_(graph),
-        consumers_(graph.consumers()),
-        devices_(problem.cluster.device_count()),
-        strategies_(std::move(strategies)) {}
+      : problem_(problem), config_(config), graph_(graph), strategies_(std::move(strategies)) {}
 
   pcg::Plan run() {
     const std::vector<std::uint32_t> tables = tables_of_model();
@@ -53,8 +34,9 @@ class ExpertPlan {
     if (by_cost)
       for (const std::uint32_t n : slow_to_synchronise())
         if (const int degree = share_features(n); degree > 1) ++cut[degree];
-    for (std::size_t t = 0; t < tables.size(); ++t) strategies_[tables[t]] = on_one_device(tables[t], device_of(t, tables.size()));
-    pcg::Plan plan = plan_of();
+    for (std::size_t t = 0; t < tables.size(); ++t)
+      strategies_[tables[t]] = {pcg::unsharded(*graph_.nodes()[tables[t]].space), {.start = base::DeviceId(device_of(t, tables.size()))}};
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, strategies_);
     plan.name = "expert-dlrm";
     plan.summary = summary(tables.size(), cut);
     const auto wrong = pcg::violations(plan);
@@ -64,12 +46,6 @@ class ExpertPlan {
 
  private:
   [[nodiscard]] bool is_weight(pcg::GraphTensorRef t) const { return std::holds_alternative<pcg::Weight>(graph_.node(t.node).op); }
-
-  [[nodiscard]] pcg::Plan plan_of() const {
-    std::vector<const Strategy*> choice;
-    for (const Strategy& s : strategies_) choice.push_back(s.sharding.degrees.empty() && s.view == pcg::MachineView{} ? nullptr : &s);
-    return plan_of_strategies(problem_, graph_, choice);
-  }
 
   // Whether the operator has weights, and no other one reads them.
   [[nodiscard]] bool has_own_weights(const pcg::GraphNode& node) const {
@@ -89,10 +65,6 @@ class ExpertPlan {
   [[nodiscard]] std::size_t device_of(std::size_t table, std::size_t tables) const {
     const auto devices = static_cast<std::size_t>(devices_);
     return tables < devices ? table * devices / tables : table % devices;
-  }
-
-  [[nodiscard]] Strategy on_one_device(std::uint32_t node, std::size_t device) const {
-    return {pcg::unsharded(*graph_.nodes()[node].space), {.start = base::DeviceId(device)}};
   }
 
   // Operators but tables, whose weights' gradients take longer to add up over all devices than their kernels take, cut by samples.
@@ -168,16 +140,16 @@ class ExpertPlan {
   const Problem& problem_;
   ExpertDlrmConfig config_;
   const pcg::Graph& graph_;
-  std::vector<std::vector<pcg::GraphNodeId>> consumers_;
-  int devices_;
-  std::vector<Strategy> strategies_;  // per node of the graph
+  std::vector<std::vector<pcg::GraphNodeId>> consumers_ = graph_.consumers();
+  int devices_ = problem_.cluster.device_count();
+  std::vector<Strategy> strategies_;  // per node of the graph; those of sources are empty
 };
 
 }  // namespace
 
 Attempt<pcg::Plan> expert_dlrm_plan(const Problem& problem, const ExpertDlrmConfig& config) {
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
-  Attempt<std::vector<Strategy>> strategies = by_samples(problem, graph);
+  Attempt<std::vector<Strategy>> strategies = strategies_on_grid(graph, {}, problem.cluster.device_count(), problem.training.global_batch);
   if (!strategies) return strategies.refusal();
   return ExpertPlan(problem, config, graph, std::move(strategies).value()).run();
 }

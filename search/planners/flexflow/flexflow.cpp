@@ -4,10 +4,7 @@
 
 #include <algorithm>
 
-#include "search/grid/layout.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
-#include "search/planners/flexflow/walk.hpp"
-#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 #include "search/solve/operators/strategies.hpp"
@@ -30,11 +27,7 @@ class FlexFlowSearch {
         budget_(context, config.budget),
         confirmation_(problem, context, "flexflow"),
         catalog_(catalog),
-        from_(std::move(from)),
-        placements_(problem.cluster, catalog_),
-        operators_(operator_graph(graph_, catalog_.kinds_of(graph_), catalog_)),
-        walk_(operators_, placements_, problem.cluster.device_count(), budget_),
-        room_(problem.oracle.device(base::DeviceId(0)).memory.value()) {}
+        from_(std::move(from)) {}
 
   SearchResult run() {
     const Attempt<pcg::Plan> replicas = data_parallel_plan(problem_);
@@ -78,15 +71,14 @@ class FlexFlowSearch {
   // Each operator cut by samples over all devices; one that cannot be, or that a batch does not divide for, as costs least by itself.
   std::vector<Placement> data_parallel() {
     const int devices = problem_.cluster.device_count();
-    std::vector<pcg::Sharding> wanted(graph_.nodes().size());
-    if (const Attempt<Grid> grid = make_grid({}, devices, problem_.training.global_batch))
-      if (const auto of_nodes = layouts(graph_, *grid, std::vector<int>(graph_.blocks().size(), 0)))
-        for (const std::uint32_t n : operators_.nodes) wanted[n] = (*of_nodes)[n].sharding(*grid);
+    const Attempt<std::vector<Strategy>> on_grid = strategies_on_grid(graph_, {}, devices, problem_.training.global_batch);
+    const std::vector<Strategy> wanted = on_grid ? *on_grid : std::vector<Strategy>(graph_.nodes().size());
     std::vector<Placement> at;
     for (std::size_t o = 0; o < operators_.nodes.size(); ++o) {
       const DeviceBlock all{0, devices};
       const StrategyTable& table = catalog_.table(operators_.kinds[o], all);
-      auto number = std::ranges::find(table.strategies, wanted[operators_.nodes[o]], &Strategy::sharding) - table.strategies.begin();
+      auto number =
+          std::ranges::find(table.strategies, wanted[operators_.nodes[o]].sharding, &Strategy::sharding) - table.strategies.begin();
       if (number == std::ssize(table.strategies))
         number = std::ranges::min_element(table.costs, {}, [](const StrategyCost& c) { return seconds_of(c, {}); }) - table.costs.begin();
       at.push_back({all, static_cast<std::uint32_t>(number)});
@@ -95,12 +87,10 @@ class FlexFlowSearch {
   }
 
   pcg::Plan plan_of(const Position& p) {
-    std::vector<Strategy> strategies;
+    std::vector<Strategy> strategies(graph_.nodes().size());
     for (std::size_t o = 0; o < p.at.size(); ++o)
-      strategies.push_back(catalog_.strategy(operators_.kinds[o], p.at[o].block, p.at[o].strategy));
-    std::vector<const Strategy*> choice(graph_.nodes().size(), nullptr);
-    for (std::size_t o = 0; o < p.at.size(); ++o) choice[operators_.nodes[o]] = &strategies[o];
-    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
+      strategies[operators_.nodes[o]] = catalog_.strategy(operators_.kinds[o], p.at[o].block, p.at[o].strategy);
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, strategies);
     plan.summary = summary_of_cuts(plan);
     return plan;
   }
@@ -113,10 +103,10 @@ class FlexFlowSearch {
   Confirmation confirmation_;
   OperatorCatalog& catalog_;
   std::vector<Placement> from_;
-  Placements placements_;
-  OperatorGraph operators_;
-  Walk walk_;
-  double room_;  // bytes
+  Placements placements_{problem_.cluster, catalog_};
+  OperatorGraph operators_ = operator_graph(graph_, catalog_.kinds_of(graph_), catalog_);
+  Walk walk_{operators_, placements_, problem_.cluster.device_count(), budget_};
+  double room_ = problem_.oracle.device(base::DeviceId(0)).memory.value();  // bytes
   int walks_ = 0;
 };
 

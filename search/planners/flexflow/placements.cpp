@@ -4,9 +4,7 @@
 
 namespace search {
 Placements::Placements(const topology::Cluster& cluster, OperatorCatalog& catalog)
-    : catalog_(catalog), devices_(cluster.device_count()), machine_(static_cast<int>(cluster.domain_devices(0).size())) {}
-
-DeviceBlock Placements::alike(DeviceBlock b) const { return catalog_.alike(b); }
+    : catalog_(catalog), devices_(cluster.device_count()), machine_(catalog.machine_size()) {}
 
 const Placements::Costed& Placements::costed(KindNumber kind, DeviceBlock block) {
   const auto [at, is_new] = costed_.try_emplace({kind, block});
@@ -17,10 +15,12 @@ const Placements::Costed& Placements::costed(KindNumber kind, DeviceBlock block)
   return at->second;
 }
 
-const StrategyCost& Placements::cost(KindNumber kind, const Placement& p) { return costed(kind, alike(p.block)).table->costs[p.strategy]; }
+const StrategyCost& Placements::cost(KindNumber kind, const Placement& p) {
+  return costed(kind, catalog_.alike(p.block)).table->costs[p.strategy];
+}
 
 int Placements::devices(KindNumber kind, const Placement& p) {
-  return costed(kind, alike(p.block)).table->strategies[p.strategy].sharding.points();
+  return costed(kind, catalog_.alike(p.block)).table->strategies[p.strategy].sharding.points();
 }
 
 std::vector<DeviceBlock> Placements::blocks_of(int size) const {
@@ -51,7 +51,7 @@ Placement Placements::any(KindNumber kind, base::Random& random) {
   const bool is_small = by_size.size() > 1 && random.below(2) == 1;
   const std::vector<DeviceBlock>& of_size = by_size[is_small ? 1 + random.below(by_size.size() - 1) : 0];
   const DeviceBlock block = of_size[random.below(of_size.size())];
-  return {block, static_cast<std::uint32_t>(random.below(costed(kind, alike(block)).table->strategies.size()))};
+  return {block, static_cast<std::uint32_t>(random.below(costed(kind, catalog_.alike(block)).table->strategies.size()))};
 }
 
 // The larger block goes into the first machines, and the other one to where it begins or, where they have no device in common, to the
@@ -62,8 +62,8 @@ std::pair<DeviceBlock, DeviceBlock> Placements::standing_for(DeviceBlock a, Devi
     const auto [second, first] = standing_for(b, a);
     return {first, second};
   }
-  const DeviceBlock first = alike(a);
-  DeviceBlock second = alike(b);
+  const DeviceBlock first = catalog_.alike(a);
+  DeviceBlock second = catalog_.alike(b);
   const bool is_apart = a.start >= b.start + b.size || b.start >= a.start + a.size;
   if (is_apart && a.start / machine_ != b.start / machine_) second.start += devices_ - (b.size + machine_ - 1) / machine_ * machine_;
   return {first, second};

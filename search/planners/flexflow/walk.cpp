@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace search {
-namespace {
 
 constexpr double kSecondsPerByte = 1e-9;  // 1 ms a megabyte, as FlexFlow's simulator has it
-
-}  // namespace
 
 OperatorGraph operator_graph(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, const OperatorCatalog& catalog) {
   OperatorGraph g;

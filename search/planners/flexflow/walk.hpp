@@ -73,7 +73,6 @@ class Schedule {
 
 // Where operators of a kind can run and how, numbered, and what moves between two of them: the configurations of FlexFlow (Jia et al.,
 // MLSys'19, section 4) on blocks of devices.
-
 struct Placement {
   DeviceBlock block;
   std::uint32_t strategy = 0;  // of the kind's strategies on the block, in the order of strategies_of()
@@ -121,7 +120,6 @@ class Placements {
     KnownMovement* known;
     bool is_new;
   };
-  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
   [[nodiscard]] const Costed& costed(KindNumber kind, DeviceBlock block);
   [[nodiscard]] std::vector<DeviceBlock> blocks_of(int size) const;
   [[nodiscard]] Movement movement(const EdgeKind& edge, const Placement& from, const Placement& to);
@@ -134,10 +132,6 @@ class Placements {
   std::map<EdgeKind, std::unordered_map<std::uint64_t, KnownMovement>> movements_;  // by the numbers of both strategies
   std::size_t found_out_ = 0;
 };
-
-// A random walk over placements of a graph's operators: the Metropolis algorithm (FlexFlow, MLSys'19, section 6). A proposal gives one
-// operator another placement. One that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much,
-// in times of an operator's mean share of the iteration: then the same alpha fits graphs of few and of many operators.
 
 // The operators of a graph, numbered in its order, without sources, and the edges between them.
 struct OperatorGraph {
@@ -156,6 +150,9 @@ struct Position {
   double most_bytes = 0;      // of weights, their states and outputs on a device
 };
 
+// A random walk over placements of a graph's operators: the Metropolis algorithm (FlexFlow, MLSys'19, section 6). A proposal gives one
+// operator another placement. One that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much,
+// in times of an operator's mean share of the iteration: then the same alpha fits graphs of few and of many operators.
 class Walk {
  public:
   // All but the number of devices outlive the object.

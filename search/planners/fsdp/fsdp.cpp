@@ -9,7 +9,6 @@
 #include "search/cost/estimate.hpp"
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 
@@ -18,6 +17,7 @@ namespace {
 
 // Estimates are blind to contention, so that a simulation is rarely better than the estimate of another plan by more (megatron_search.cpp).
 constexpr double kEstimatesErr = 1.05;
+constexpr const char* kName = "fsdp";      // of plans
 constexpr std::size_t kMostConfirmed = 4;  // of estimates so close to each other that which is simulated matters little
 
 struct EstimatedPlan {
@@ -31,11 +31,12 @@ bool are_variants(const GridConfig& a, GridConfig b) {
   return a == b;
 }
 
+// The quickest of a few grids: all are estimated, and the best by their estimates are simulated. Those that cannot be built are left out.
 class QuickestSearch {
  public:
-  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, const SearchLimits& limits,
-                 const SearchContext& context)
-      : problem_(problem), grids_(grids), name_(name), budget_(context, limits), confirmation_(problem, context, name) {}
+  // `grids`: at least one; those that differ in recomputation alone follow each other, because they share most of an estimate.
+  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, const SearchLimits& limits, const SearchContext& context)
+      : problem_(problem), grids_(grids), budget_(context, limits), confirmation_(problem, context, kName) {}
 
   SearchResult run() {
     estimate_all();
@@ -58,7 +59,7 @@ class QuickestSearch {
     std::unique_ptr<Estimator> estimator;
     for (const GridConfig& grid : grids_) {
       if (!budget_.take() && !estimated_.empty()) return;
-      Attempt<pcg::Plan> plan = planner.plan(grid, name_);
+      Attempt<pcg::Plan> plan = planner.plan(grid, kName);
       if (!plan) {
         refusal_ = plan.refusal();
         continue;
@@ -88,7 +89,6 @@ class QuickestSearch {
 
   const Problem& problem_;
   const std::vector<GridConfig>& grids_;
-  const std::string& name_;
   Budget budget_;
   Confirmation confirmation_;
   std::vector<EstimatedPlan> estimated_;  // the best first, once all are there
@@ -108,7 +108,7 @@ GridConfig sharded_grid_of(const OptionValues& o, int stage) {
   grid.context = static_cast<int>(o.whole_number("context"));
   grid.micro_batch = o.whole_number("micro_batch");
   take_memory_options(o, grid);
-  take_shard_option(o, grid);
+  grid.shard = static_cast<int>(o.whole_number("shard"));
   if (o.given("prefetch")) grid.memory.zero.prefetch = static_cast<int>(o.whole_number("prefetch"));
   grid.memory.zero.accumulates = grid.zero >= 2 && o.given("synchronise") && synchronises_once(o);
   grid.memory.zero.keeps_weights = !o.flag("reshard_after_forward");
@@ -174,52 +174,42 @@ std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) 
   return grids;
 }
 
-Option chosen_unless_given(Option o) {
-  o.otherwise = "the quickest that fits";
-  return o;
+std::vector<Option> fsdp_options() {
+  constexpr const char* kChosen = "the quickest that fits";
+  std::vector<Option> options = {
+      {"stage", Choice{.words = {"zero1", "zero2", "zero3", "search"}, .by_default = kStages - 1},
+       "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
+      shard_option(),
+      degree_option("tensor", 1, "devices that share each layer"),
+      degree_option("context", 1, "devices that share the positions of a sequence"),
+      {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
+       "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},
+      {"synchronise", Choice{.words = {"iteration", "micro_batch"}},
+       "when gradients are reduced to shards: once, from whole ones that are added up; or after each micro-batch",
+       "`iteration` for `zero1`, else `micro_batch`"},
+      {"reshard_after_forward", Flag{true},
+       "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"}};
+  for (Option& o : memory_options()) {
+    if (o.key == "recompute") o.otherwise = kChosen;
+    options.push_back(std::move(o));
+  }
+  options.push_back(micro_batch_option(kChosen));
+  options.push_back(overlap_option({"gradients", "parameters"}));
+  return with_limits(base::Seconds(kTimeToChoose), "choices estimated or simulated", std::move(options));
 }
 
 }  // namespace
-
-SearchResult quickest_of(const Problem& problem, const std::vector<GridConfig>& grids, const std::string& name, const SearchLimits& limits,
-                         const SearchContext& context) {
-  return QuickestSearch(problem, grids, name, limits, context).run();
-}
 
 Planner fsdp_planner() {
   return {.kind = "fsdp",
           .about = "Sharded data parallelism: replicas share out optimizer state, gradients and weights; what is not given is chosen.",
           .searches = true,
-          .options = with_limits(
-              base::Seconds(kTimeToChoose), "choices estimated or simulated",
-              {{"stage", Choice{.words = {"zero1", "zero2", "zero3", "search"}, .by_default = kStages - 1},
-                "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
-               shard_option(),
-               degree_option("tensor", 1, "devices that share each layer"),
-               degree_option("context", 1, "devices that share the positions of a sequence"),
-               {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
-                "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},
-               {"synchronise", Choice{.words = {"iteration", "micro_batch"}},
-                "when gradients are reduced to shards: once, from whole ones that are added up; or after each micro-batch",
-                "`iteration` for `zero1`, else `micro_batch`"},
-               {"reshard_after_forward", Flag{true},
-                "weights are freed after the forward pass and gathered again; else kept for the backward pass; `zero3` only"},
-               chosen_unless_given(recompute_option()),
-               moments_option(),
-               activation_inputs_option(),
-               weights_option(),
-               cuda_graphs_option(),
-               graphed_option(),
-               offload_option(),
-               offload_blocks_option(),
-               chosen_unless_given(micro_batch_option("samples per replica and micro-batch", "")),
-               overlap_option({"gradients", "parameters"})},
-              "effort in seconds of one core, counted by steps"),
+          .options = fsdp_options(),
           .contradiction = fsdp_contradiction,
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             const std::vector<GridConfig> grids = grids_of(p, o);
-            if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), "fsdp"));
-            return quickest_of(p, grids, "fsdp", limits_of(o), c);
+            if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), kName));
+            return QuickestSearch(p, grids, limits_of(o), c).run();
           }};
 }
 

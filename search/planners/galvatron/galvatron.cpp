@@ -1,6 +1,5 @@
 #include "search/planners/galvatron/galvatron.hpp"
 
-#include <algorithm>
 #include <bit>
 
 namespace search {
@@ -23,24 +22,11 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
   return found;
 }
 
-bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& candidates, std::size_t most) {
-  std::vector<const ChainCandidate*> order;
-  for (const ChainCandidate& c : candidates)
-    if (c.answer) order.push_back(&c);
-  std::ranges::stable_sort(order, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
-  std::size_t simulated = 0;
-  for (const ChainCandidate* c : order) {
-    if (simulated >= most || (!search.budget().take() && simulated > 0)) break;
-    if (search.confirm(*c, &even_chain)) ++simulated;
-  }
-  return simulated > 0;
-}
-
 SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
   ChainSearch search(problem, config, context, "galvatron");
   if (const auto refusal = search.refusal()) return result_of_rule(*refusal);
   const std::vector<ChainCandidate> candidates = even_candidates(search);
-  if (!confirm_best_even(search, candidates, config.simulated))
+  if (!search.confirm_best(candidates, [](const LayerChain& chain, double) { return even_chain(chain); }))
     search.confirm_minimum_memory(candidates,
                                   [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
   return std::move(search).result(std::nullopt);

@@ -10,10 +10,6 @@ namespace search {
 // Candidates of every number of stages that is a power of two and divides the devices, or the one asked for, in every number of
 // micro-batches from as many as stages on. Those that do not fit have no answer.
 [[nodiscard]] std::vector<ChainCandidate> even_candidates(ChainSearch& search);
-// Simulates the quickest of them that fit, `most` at most.
-// Returns: whether one does.
-bool confirm_best_even(ChainSearch& search, const std::vector<ChainCandidate>& candidates, std::size_t most);
-
 [[nodiscard]] SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context);
 [[nodiscard]] Planner galvatron_planner();
 

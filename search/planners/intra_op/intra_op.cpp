@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
+#include "search/cost/estimate.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/problem/options.hpp"
 #include "search/solve/memory_constrained/constrained_operators.hpp"
@@ -37,25 +39,26 @@ class IntraOpSearch {
     if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
   }
 
+  [[nodiscard]] PipelineConfig pipelines(std::size_t most_strategies) const {
+    return {.most_strategies = most_strategies, .most_cut = config_.most_cut, .side_by_side = false};
+  }
+
   // Where data parallelism does not fit: few strategies of each operator, for the settings that keep least, until a plan fits, so that
   // there is an answer long before all strategies are compared.
   void confirm_low_memory() {
     BranchShapes branch_shapes;
-    const PipelineConfig few{
-        .most_strategies = std::min(config_.most_strategies, kFewStrategies), .most_cut = config_.most_cut, .side_by_side = false};
+    const PipelineConfig few = pipelines(std::min(config_.most_strategies, kFewStrategies));
     for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, {})) {
       if (setting.recompute != pcg::Recompute::full || setting.zero == 0) continue;
       if (confirmation_.has_plan() || !budget_.take()) return;
-      confirm_one_stage(setting, few, branch_shapes);
+      for (PipelinePlan& p : one_stage(setting, few, branch_shapes)) confirmation_.confirm(std::move(p.plan), p.expected);
     }
   }
 
   // The cheapest plan of micro-batches whose gradients are accumulated.
-  void confirm_one_stage(const PipelineSetting& setting, const PipelineConfig& config, BranchShapes& branch_shapes) {
+  std::vector<PipelinePlan> one_stage(const PipelineSetting& setting, const PipelineConfig& config, BranchShapes& branch_shapes) {
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch / setting.micro_batches);
-    for (PipelinePlan& p :
-         pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, budget_))
-      confirmation_.confirm(std::move(p.plan), p.expected);
+    return pipeline_plans(problem_, graph, setting, std::array{StageShape{.most_stages = 1}}, config, catalog_, branch_shapes, budget_);
   }
 
   // The cheapest choices under each objective of gradients, and, where these do not fit, the cheapest within the memory.
@@ -105,16 +108,27 @@ class IntraOpSearch {
     if (found) within_memory_.push_back(*found);
   }
 
-  // Plans of several micro-batches, whose activations are kept one after another.
+  // Plans of several micro-batches, whose activations are kept one after another. Those come first that are quickest with few strategies of
+  // each operator, so that the best so far is good whenever the search ends.
   void accumulate() {
     BranchShapes branch_shapes;
-    const PipelineConfig pipelines{
-        .most_strategies = config_.most_strategies, .most_cut = config_.most_cut, .side_by_side = false, .within_memory = true};
-    for (PipelineSetting setting : candidate_settings(problem_.training.global_batch, {})) {
+    const PipelineConfig few = pipelines(std::min(config_.most_strategies, kFewStrategies));
+    PipelineConfig all = pipelines(config_.most_strategies);
+    all.within_memory = true;
+    std::vector<std::pair<base::Seconds, PipelineSetting>> by_promise;
+    for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, {})) {
       if (setting.micro_batches == 1) continue;
+      if (!budget_.take()) break;
+      base::Seconds least(std::numeric_limits<double>::infinity());
+      for (const PipelinePlan& p : one_stage(setting, few, branch_shapes))
+        if (problem_.oracle.memory(p.plan).fits()) least = std::min(least, estimate(p.plan, problem_.oracle));
+      by_promise.emplace_back(least, setting);
+    }
+    std::ranges::stable_sort(by_promise, {}, &std::pair<base::Seconds, PipelineSetting>::first);
+    for (auto& [least, setting] : by_promise) {
       if (!budget_.take()) return;
       if (const auto best = confirmation_.best_time()) setting.to_beat = best->value();
-      confirm_one_stage(setting, pipelines, branch_shapes);
+      for (PipelinePlan& p : one_stage(setting, all, branch_shapes)) confirmation_.confirm(std::move(p.plan), p.expected);
     }
   }
 

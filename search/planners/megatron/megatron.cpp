@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "search/grid/grid_options.hpp"
-#include "search/grid/grid_plan.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace search {
@@ -11,15 +13,9 @@ namespace {
 
 using pcg::ScheduleKind;
 
-Option dispatch_option() {
-  return {"dispatch", Choice{.words = pcg::names<pcg::Dispatch>(), .by_default = static_cast<std::size_t>(pcg::Dispatch::all_to_all)},
-          "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
-          "network and from there one for each rank, `allgather` all tokens to all ranks that share experts out"};
-}
-
 std::vector<Option> options() {
   const GridConfig c;
-  return {
+  std::vector<Option> options = {
       degree_option("tensor", c.tensor, "devices that share each layer"),
       degree_option("pipeline", c.pipeline, "stages"),
       degree_option("data", c.data, "replicas", "what is left of the GPUs"),
@@ -33,8 +29,10 @@ std::vector<Option> options() {
       degree_option("expert", c.expert, "devices that share the experts, out of those of data and context"),
       degree_option("expert_tensor", c.tensor,
                     "tensor ranks that share each expert; others share the experts out or have tokens of their own", "as `tensor`"),
-      dispatch_option(),
-      micro_batch_option("samples per replica and micro-batch", "1 with a pipeline, else all of a replica's samples"),
+      {"dispatch", Choice{.words = pcg::names<pcg::Dispatch>(), .by_default = static_cast<std::size_t>(c.dispatch)},
+       "what brings tokens to their experts: `nccl` a copy for each expert, `deepep` and `hybridep` one for each NVLink domain over the "
+       "network and from there one for each rank, `allgather` all tokens to all ranks that share experts out"},
+      micro_batch_option("1 with a pipeline, else all of a replica's samples"),
       {"schedule", Choice{.words = pcg::names<pcg::ScheduleKind>(), .by_default = static_cast<std::size_t>(c.schedule)},
        "the order in which a stage runs its micro-batches", "`1f1b`; `interleaved` if `chunks` is above 1"},
       degree_option("chunks", c.chunks, "virtual stages per device, of `interleaved`, `flexible` and `breadth-first`"),
@@ -45,22 +43,15 @@ std::vector<Option> options() {
        "`lean` where `full` does not fit into memory and the framework is `generic`"},
       {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
        "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
-       "embedding and "
-       "head counted",
+       "embedding and head counted",
        "equal where they divide, else `balanced`"},
-      {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"},
-      recompute_option(),
-      moments_option(),
-      activation_inputs_option(),
-      weights_option(),
-      cuda_graphs_option(),
-      graphed_option(),
-      offload_option(),
-      offload_blocks_option(),
-      {"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
-       "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"},
-      shard_option(),
-      overlap_option({"gradients", "parameters", "tensor", "experts"})};
+      {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"}};
+  std::ranges::move(memory_options(), std::back_inserter(options));
+  options.push_back({"zero", WholeNumber{.least = 0, .most = 3, .by_default = c.zero},
+                     "what the replicas share out: optimizer state (1), and gradients (2), and weights (3)"});
+  options.push_back(shard_option());
+  options.push_back(overlap_option({"gradients", "parameters", "tensor", "experts"}));
+  return options;
 }
 
 GridConfig grid_config_of(const OptionValues& o) {
@@ -84,7 +75,7 @@ GridConfig grid_config_of(const OptionValues& o) {
   c.sequence_parallel = o.flag("sequence_parallel");
   take_memory_options(o, c);
   c.zero = degree_of("zero");
-  take_shard_option(o, c);
+  c.shard = degree_of("shard");
   c.overlap = overlap_of(o);
   const NumbersOrWord& layers = o.whole_numbers("layers_per_stage");
   c.layers_per_stage.assign(layers.numbers.begin(), layers.numbers.end());
@@ -173,23 +164,18 @@ std::optional<OptionProblem> contradiction(const OptionValues& o) {
   return wrong_list(c);
 }
 
-bool fits(const Problem& problem, const pcg::Plan& plan) {
-  const sim::MemoryUse use = problem.oracle.memory(plan);
-  return use.peak <= use.capacity;
-}
-
 // Megatron-LM and PyTorch warm up in full; the generic framework does without a warm-up that does not fit.
 void shorten_warm_up(const Problem& problem, GridConfig config, SearchResult& result) {
   const bool interleaves = config.chunks > 1 && (config.schedule == ScheduleKind::interleaved || config.schedule == ScheduleKind::flexible);
-  if (!interleaves || config.lean_warm_up || problem.training.framework != pcg::Framework::generic || fits(problem, *result.best)) return;
+  if (!interleaves || config.lean_warm_up || problem.training.framework != pcg::Framework::generic) return;
+  if (problem.oracle.memory(*result.best).fits()) return;
   config.lean_warm_up = true;
   Attempt<pcg::Plan> lean = megatron_plan(problem, config);
-  if (!lean || !fits(problem, *lean)) return;
+  if (!lean || !problem.oracle.memory(*lean).fits()) return;
   result.best = std::move(lean).value();
   result.notes.emplace_back(
       "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
-      "full "
-      "says what it takes");
+      "full says what it takes");
 }
 
 // A schedule that interleaves nothing is 1F1B, which its asker may not know.
@@ -206,10 +192,7 @@ SearchResult plan_by_hand(const Problem& problem, const OptionValues& o) {
 
 Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config) { return planner.plan(config, "megatron"); }
 
-Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config) {
-  GridPlanner planner(problem);
-  return megatron_plan(planner, config);
-}
+Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config) { return grid_plan(problem, config, "megatron"); }
 
 Planner megatron_planner() {
   return {.kind = "megatron",

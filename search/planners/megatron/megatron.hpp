@@ -16,7 +16,6 @@ namespace search {
 // and ZeRO stage. Bounds from sketches of the layers order it; what they leave in front of the best is estimated, and of that the best few
 // are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
 // simulated in any case.
-
 struct MegatronSearchConfig {
   SearchLimits budget = base::Seconds(12);
   int simulate_best = 16;  // ranked candidates that are simulated whole

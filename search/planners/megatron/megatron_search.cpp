@@ -16,14 +16,12 @@
 #include "base/check.hpp"
 #include "search/cost/estimate.hpp"
 #include "search/planners/megatron/ranking.hpp"
-#include "search/problem/budget.hpp"
 #include "search/problem/options.hpp"
 
 namespace search {
 namespace {
 
 constexpr double kMostForRanking = 0.5;  // of the budget
-constexpr std::size_t kMostLost = 10;    // more than a person reads
 constexpr int kMostSimulated = 1000;     // some minutes of simulation on a large cluster
 // Estimates are blind to contention, so that simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow
 // network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
@@ -153,12 +151,7 @@ bool bounds_hold(const topology::Cluster& cluster) {
 class Proposals {
  public:
   Proposals(const Problem& problem, PlanBounds& bounds, Ranking& ranking, Confirmed& confirmed, const SearchContext& context)
-      : problem_(problem),
-        bounds_(bounds),
-        ranking_(ranking),
-        confirmed_(confirmed),
-        context_(context),
-        bounds_hold_(bounds_hold(problem.cluster)) {}
+      : problem_(problem), bounds_(bounds), ranking_(ranking), confirmed_(confirmed), context_(context) {}
 
   // Returns: plans that fit and are not simulated yet.
   std::vector<Candidate> run(Budget& budget) {
@@ -228,13 +221,9 @@ class Proposals {
   std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan) {
     Estimator estimator(plan, problem_.oracle);
     std::vector<Candidate> candidates;
-    for (const RankedVariant& v : family.variants) {
-      if (is_dominated(v)) {
-        ++pruned().dominated;
-        continue;
-      }
-      candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
-    }
+    for (const RankedVariant& v : family.variants)
+      if (is_dominated(v)) ++pruned().dominated;
+      else candidates.push_back({with(family.config, v.variant), estimator.time(v.variant).value()});
     std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
     return candidates;
   }
@@ -244,7 +233,7 @@ class Proposals {
   Ranking& ranking_;
   Confirmed& confirmed_;
   const SearchContext& context_;
-  bool bounds_hold_;
+  bool bounds_hold_ = bounds_hold(problem_.cluster);
   std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
   std::vector<Candidate> waiting_;
 };
@@ -307,12 +296,10 @@ Findings search_grid(const Problem& problem, PlanBounds& bounds, Ranking ranking
 }
 
 std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simulated>& simulated, std::vector<LostCandidate> no_fit) {
-  std::vector<const Simulated*> slower;
-  for (const Simulated& s : simulated)
-    if (s.plan.summary != best.plan.summary) slower.push_back(&s);
-  std::ranges::stable_sort(slower, {}, &Simulated::time);
   std::vector<LostCandidate> lost;
-  for (const Simulated* s : slower) lost.push_back({s->plan.summary, Slower{s->time(), best.time()}});
+  for (const Simulated& s : simulated)
+    if (s.plan.summary != best.plan.summary) lost.push_back({s.plan.summary, Slower{s.time(), best.time()}});
+  std::ranges::stable_sort(lost, {}, [](const LostCandidate& l) { return std::get<Slower>(l.why).time; });
   lost.insert(lost.end(), no_fit.begin(), no_fit.end());
   if (lost.size() > kMostLost) lost.resize(kMostLost);
   return lost;
@@ -353,8 +340,7 @@ std::string statistics(std::size_t plans, const Findings& found) {
 std::string refinement(const Findings& found) {
   constexpr std::string_view kLeftOut =
       "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
-      "and flexible and 2bw "
-      "schedules";
+      "and flexible and 2bw schedules";
   if (found.refined == 0) return std::string(kLeftOut);
   return fmt::format(
       "the best of the grid was tried with {} other choice{} of its framework, {}; {}", found.refined, found.refined == 1 ? "" : "s",
@@ -380,10 +366,6 @@ std::string tie_text(const Simulated& chosen, const std::vector<Simulated>& simu
                      quickest.plan.summary, base::to_text(quickest.time()));
 }
 
-bool has_experts(const pcg::Graph& model) {
-  return std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::ExpertLinear>(n.op); });
-}
-
 }  // namespace
 
 SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig& config, const SearchContext& context) {
@@ -402,7 +384,8 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
   result.notes.push_back(statistics(plans, found));
   if (!found.simulated.empty()) result.notes.push_back(refinement(found));
-  if (has_experts(problem.model))
+  const auto is_expert = [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::ExpertLinear>(n.op); };
+  if (std::ranges::any_of(problem.model.nodes(), is_expert))
     result.notes.emplace_back(
         "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone");
   if (found.simulated.empty()) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 
 #include "search/grid/stages.hpp"
 #include "sim/memory/model_states.hpp"

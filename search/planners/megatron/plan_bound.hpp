@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -86,7 +85,6 @@ class LayerSketcher {
 };
 
 // The least that a plan of the grid takes, before it is built: from sketches of its layers.
-
 struct PlanBound {
   double seconds = 0;  // of an iteration
   double bytes = 0;    // of the device that needs most

@@ -46,13 +46,7 @@ bool has_sequence(const pcg::Graph& model) {
 
 class Points {
  public:
-  explicit Points(const Problem& problem)
-      : devices_(problem.cluster.device_count()),
-        batch_(problem.training.global_batch),
-        layers_(std::ranges::count_if(problem.model.blocks(), &pcg::Block::weighty)),
-        experts_(divisors(experts_of(problem.model))),
-        contexts_(has_sequence(problem.model) ? divisors(devices_) : std::vector<std::int64_t>{1}),
-        micro_batches_(divisors(batch_)) {}
+  explicit Points(const Problem& problem) : problem_(problem) {}
 
   std::vector<GridConfig> run() && {
     for (const std::int64_t group : divisors(devices_))
@@ -105,8 +99,11 @@ class Points {
     }
   }
 
-  std::int64_t devices_, batch_, layers_;
-  std::vector<std::int64_t> experts_, contexts_, micro_batches_;
+  const Problem& problem_;
+  std::int64_t devices_ = problem_.cluster.device_count(), batch_ = problem_.training.global_batch;
+  std::int64_t layers_ = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
+  std::vector<std::int64_t> experts_ = divisors(experts_of(problem_.model)), micro_batches_ = divisors(batch_);
+  std::vector<std::int64_t> contexts_ = divisors(has_sequence(problem_.model) ? devices_ : 1);
   std::vector<GridConfig> points_;
 };
 

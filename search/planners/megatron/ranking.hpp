@@ -23,8 +23,6 @@ namespace search {
 // sqrt(global batch)).
 [[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem);
 
-// The whole grid of the search, by what each plan takes at least. Private to this folder.
-
 struct RankedVariant {
   sim::Variant variant;
   double seconds = 0;  // at least
@@ -46,6 +44,7 @@ struct PrunedCounts {
   std::size_t unreached = 0;    // the time was up
 };
 
+// The whole grid of the search, by what each plan takes at least.
 struct Ranking {
   std::vector<Family> families;  // by their quickest variant
   std::size_t plans = 0;         // of the whole grid
@@ -58,9 +57,8 @@ struct Ranking {
 // Cost: one LayerSketcher::sketch() for each cut of the model, and O(grid x log).
 [[nodiscard]] Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context);
 
-// Choices that the grid leaves out, because every one of them would multiply it: they are made for its best plan alone, one after another.
-
-// One choice: what a plan does otherwise. Several values, of which one is taken.
+// A choice that the grid leaves out, because every one of them would multiply it: they are made for its best plan alone, one after another.
+// Several values, of which one is taken.
 struct Refinement {
   std::string what;  // for people: "context_kind"
   std::vector<GridConfig> values;

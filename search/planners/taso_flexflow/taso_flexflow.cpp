@@ -6,12 +6,9 @@
 #include "search/problem/options.hpp"
 
 namespace search {
-namespace {
 
 constexpr std::size_t kSmallestSegment = 10;  // UnityConfig::segment
 constexpr double kShareOfAlgebra = 0.5;       // of the budget, at most
-
-}  // namespace
 
 SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context) {
   Budget budget(context, config.flexflow.budget);

@@ -21,26 +21,26 @@ std::optional<ChainAnswer> with_long_edges(const LayerChain& chain, std::optiona
 class UniapSearch {
  public:
   UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
-      : config_(config), search_(problem, config, context, "uniap") {}
+      : search_(problem, config, context, "uniap") {}
 
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
     // Galvatron's plans first: they are in the space, and would be found in the same time without the others.
-    has_even_ = confirm_best_even(search_, even_candidates(search_), config_.simulated);
+    has_even_ = search_.confirm_best(even_candidates(search_), [](const LayerChain& chain, double) { return even_chain(chain); });
     find_candidates();
     solve();
     confirm();
     if (open_ > 0) search_.budget().end(Limit::effort);
+    const std::size_t layers = search_.layers();
     SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly",
-                                  layers_, candidates_.size(), solved_));
+    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly", layers,
+                                  candidates_.size(), solved_));
     if (open_ > 0) r.notes.push_back(fmt::format("the search ended before {} pair{} solved", open_, open_ == 1 ? " was" : "s were"));
     return r;
   }
 
  private:
   void find_candidates() {
-    layers_ = search_.layers();
     for (const int micro_batches : search_.micro_batches())
       for (const int stages : search_.stages()) {
         if (!search_.budget().take()) {
@@ -70,19 +70,10 @@ class UniapSearch {
   }
 
   void confirm() {
-    std::vector<const ChainCandidate*> best;
-    for (const ChainCandidate& c : candidates_)
-      if (c.answer) best.push_back(&c);
-    std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
-    std::size_t simulated = 0;
-    const auto cheapest = [&](const LayerChain& chain, double to_beat = kNoLimit) {
+    const auto cheapest = [&](const LayerChain& chain, double to_beat) {
       return with_long_edges(chain, cheapest_chain(chain, to_beat, search_.budget()));
     };
-    for (const ChainCandidate* c : best) {
-      if (simulated >= config_.simulated || (!search_.budget().take() && simulated > 0)) break;
-      if (search_.confirm(*c, cheapest)) ++simulated;
-    }
-    if (simulated == 0 && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
+    if (!search_.confirm_best(candidates_, cheapest) && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
   }
 
   // Seconds that no answer to any pair takes less than.
@@ -92,11 +83,10 @@ class UniapSearch {
     return least;
   }
 
-  ChainSearchConfig config_;
   ChainSearch search_;
   std::vector<ChainCandidate> candidates_;
   double best_ = kNoLimit;
-  std::size_t layers_ = 0, solved_ = 0, open_ = 0;
+  std::size_t solved_ = 0, open_ = 0;
   bool all_found_ = true;
   bool has_even_ = false;  // a plan with even stages was simulated and fits
 };

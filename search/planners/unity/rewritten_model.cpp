@@ -59,8 +59,6 @@ std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<c
   return parted;
 }
 
-}  // namespace
-
 SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
   pcg::GraphBuilder builder(whole.name());
   SegmentGraph s;
@@ -99,6 +97,7 @@ SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
   return s;
 }
 
+// They compute the same with weights of their own, so that variants of one are variants of the other.
 bool alike(const SegmentGraph& a, const SegmentGraph& b) {
   const auto same = [](const pcg::GraphNode& m, const pcg::GraphNode& n) {
     return m.op == n.op && m.inputs == n.inputs && m.outputs == n.outputs && m.block == n.block;
@@ -106,47 +105,7 @@ bool alike(const SegmentGraph& a, const SegmentGraph& b) {
   return a.first == b.first && a.is_shared == b.is_shared && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
 }
 
-Joined joined(const pcg::Graph& whole, const std::vector<PlacedSegment>& segments) {
-  pcg::GraphBuilder builder(whole.name());
-  Joined result;
-  std::set<std::string> taken;
-  for (const pcg::GraphNode& n : whole.nodes()) taken.insert(n.name);
-  std::map<std::string, std::uint32_t> sources;  // that are there
-  std::vector<std::vector<pcg::GraphTensorRef>> now;
-  std::optional<pcg::GraphTensorRef> end;  // of the segment before
-  int block = -1;
-  for (const PlacedSegment& segment : segments) {
-    Names names(*segment.example, *segment.original, taken);
-    std::vector<std::uint32_t>& numbers = result.node.emplace_back();
-    for (const pcg::GraphNode& node : segment.graph->nodes()) {
-      for (; block < segment.original->blocks[static_cast<std::size_t>(node.block)]; ++block)
-        builder.begin_block(whole.blocks()[static_cast<std::size_t>(block + 1)]);
-      if (segment.first && node.name == *segment.first && is_source(node)) {
-        numbers.push_back(end->node.value);
-        continue;
-      }
-      const std::string* known = names.known(node.name);
-      const std::string name = known != nullptr ? *known : names.fresh(node.name);
-      if (const auto at = sources.find(name); at != sources.end()) {
-        numbers.push_back(at->second);
-        continue;
-      }
-      taken.insert(name);
-      std::vector<pcg::GraphTensorRef> inputs;
-      for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
-      pcg::Operator op = node.op;
-      if (auto* weight = std::get_if<pcg::Weight>(&op))
-        for (pcg::WeightPart& part : weight->parts)
-          if (const std::string* of = names.known(part.of)) part.of = *of;
-      const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(name, std::move(op), std::move(inputs));
-      numbers.push_back(outputs.front().node.value);
-      if (is_source(node)) sources[name] = numbers.back();
-    }
-    end = pcg::GraphTensorRef{pcg::GraphNodeId(numbers.back()), 0};
-  }
-  result.graph = std::move(builder).build();
-  return result;
-}
+}  // namespace
 
 RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
                                BranchShapes& shapes)
@@ -190,14 +149,46 @@ void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estim
 }
 
 Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
-  std::vector<PlacedSegment> segments;
+  pcg::GraphBuilder builder(graph_.name());
+  Joined result;
+  std::set<std::string> taken;
+  for (const pcg::GraphNode& n : graph_.nodes()) taken.insert(n.name);
+  std::map<std::string, std::uint32_t> sources;  // that are there
+  std::vector<std::vector<pcg::GraphTensorRef>> now;
+  std::optional<pcg::GraphTensorRef> end;  // of the segment before
+  int block = -1;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const SegmentGraph& example = segment_graphs_[example_[s]];
-    segments.push_back({&variants(s)[variant[s]].graph,
-                        example.first ? std::optional(example.graph.node(*example.first).name) : std::nullopt, &example,
-                        &segment_graphs_[s]});
+    const SegmentGraph &example = segment_graphs_[example_[s]], &original = segment_graphs_[s];
+    Names names(example, original, taken);
+    std::vector<std::uint32_t>& numbers = result.node.emplace_back();
+    for (const pcg::GraphNode& node : variants(s)[variant[s]].graph.nodes()) {
+      for (; block < original.blocks[static_cast<std::size_t>(node.block)]; ++block)
+        builder.begin_block(graph_.blocks()[static_cast<std::size_t>(block + 1)]);
+      if (example.first && node.name == example.graph.node(*example.first).name && is_source(node)) {
+        numbers.push_back(end->node.value);
+        continue;
+      }
+      const std::string* known = names.known(node.name);
+      const std::string name = known != nullptr ? *known : names.fresh(node.name);
+      if (const auto at = sources.find(name); at != sources.end()) {
+        numbers.push_back(at->second);
+        continue;
+      }
+      taken.insert(name);
+      std::vector<pcg::GraphTensorRef> inputs;
+      for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
+      pcg::Operator op = node.op;
+      if (auto* weight = std::get_if<pcg::Weight>(&op))
+        for (pcg::WeightPart& part : weight->parts)
+          if (const std::string* of = names.known(part.of)) part.of = *of;
+      const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(name, std::move(op), std::move(inputs));
+      numbers.push_back(outputs.front().node.value);
+      if (is_source(node)) sources[name] = numbers.back();
+    }
+    end = pcg::GraphTensorRef{pcg::GraphNodeId(numbers.back()), 0};
   }
-  return joined(graph_, segments);
+  result.graph = std::move(builder).build();
+  return result;
 }
 
 void RewrittenModel::add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const {

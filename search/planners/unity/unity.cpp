@@ -12,7 +12,6 @@
 #include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/planners/unity/variants.hpp"
-#include "search/problem/budget.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 #include "search/solve/mapping/segments.hpp"
@@ -29,11 +28,6 @@ constexpr double kShareOfGrid = 0.25;  // of the budget, at most
 constexpr double kShareOfPipelines = 0.3;
 constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 
-std::span<const rules::Rule> rules_of(const UnityConfig& config) {
-  if (!config.algebra) return {};
-  return rules_to_ask(config.rules);
-}
-
 Cuts cuts_of(const NamedFlags& given) {
   const auto may = [&](std::string_view word) {
     const auto at = given.find(std::string(word));
@@ -44,27 +38,17 @@ Cuts cuts_of(const NamedFlags& given) {
 
 // The parts of a search that its steps share.
 struct UnitySearch {
-  UnitySearch(const Problem& p, const UnityConfig& c, const SearchContext& surroundings)
-      : problem(p),
-        config(c),
-        context(surroundings),
-        budget(surroundings, c.budget),
-        confirmation(p, surroundings, "unity"),
-        catalog(p, c.most_cut),
-        devices(p.cluster.device_count()),
-        graph(pcg::with_batch(p.model, p.training.global_batch)),
-        model(graph, c.segment, rules_of(c), catalog, shapes) {}
-
   const Problem& problem;
   const UnityConfig& config;
   const SearchContext& context;
-  Budget budget;
-  Confirmation confirmation;
-  OperatorCatalog catalog;
-  int devices;
-  pcg::Graph graph;
-  BranchShapes shapes;
-  RewrittenModel model;
+  Budget budget{context, config.budget};
+  Confirmation confirmation{problem, context, "unity"};
+  OperatorCatalog catalog{problem, config.most_cut};
+  int devices = problem.cluster.device_count();
+  pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
+  BranchShapes shapes{};
+  RewrittenModel model{graph, config.segment, config.algebra ? rules_to_ask(config.rules) : std::span<const rules::Rule>(), catalog,
+                       shapes};
 };
 
 PipelineSetting setting_of(const pcg::Plan& p) {
@@ -90,37 +74,29 @@ Estimate estimate_of(UnitySearch& s) {
   return [&s](KindNumber k) { return s.catalog.alone_seconds(k, s.devices); };
 }
 
-// Chains of segments to map: each with any of its variants (or the one that is best for a single device), none rewritten, and all joined
-// tensors taken apart.
 using Chain = std::vector<Link>;
-struct Chains {
-  std::optional<Chain> plain;
-  Chain variants;
-  std::optional<Chain> apart;
-};
 
-Chains rewrite(UnitySearch& s) {
+// Chains of segments to map: none rewritten, each with any of its variants, and all joined tensors taken apart; or each as it is best for a
+// single device.
+std::vector<Chain> rewrite(UnitySearch& s) {
   const VariantsConfig config{.threshold = s.config.threshold, .graphs = s.config.graphs};
   Budget part(s.context, s.budget.part(1, kShareOfRewriting));
   s.model.rewrite(config, estimate_of(s), part);
   s.budget.add_part(part.counted(), part.ended_by());
-  Chain plain, apart;
-  Chains chains;
+  Chain plain, any, apart, alone;
   bool has_apart = false;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
     const std::vector<Variant>& variants = s.model.variants(segment);
+    alone.push_back({{&variants[quickest(variants)].part}});
     plain.push_back({{&variants[0].part}});
     const auto taken = std::ranges::find(variants, true, &Variant::is_apart);
     has_apart = has_apart || taken != variants.end();
     apart.push_back({{taken != variants.end() ? &taken->part : &variants[0].part}});
-    Link& link = chains.variants.emplace_back();
-    if (!s.config.joint) link.variants = {&variants[quickest(variants)].part};
-    else
-      for (const Variant& v : variants) link.variants.push_back(&v.part);
+    Link& link = any.emplace_back();
+    for (const Variant& v : variants) link.variants.push_back(&v.part);
   }
-  if (s.config.joint) chains.plain = std::move(plain);
-  if (s.config.joint && has_apart) chains.apart = std::move(apart);
-  return chains;
+  if (!s.config.joint) return {alone};
+  return has_apart ? std::vector{plain, any, apart} : std::vector{plain, any};
 }
 
 // A rewritten graph, and where its operators run, by node.
@@ -155,13 +131,9 @@ Found found_of(UnitySearch& s, Mapping& mapping, const PlacedChain& chain, const
 
 pcg::Plan plan_of(UnitySearch& s, const Found& f) {
   std::vector<Strategy> strategies(f.kinds.size());
-  std::vector<const Strategy*> choice(f.kinds.size(), nullptr);
-  for (std::size_t n = 0; n < f.kinds.size(); ++n) {
-    if (f.kinds[n] == kSource) continue;
-    strategies[n] = s.catalog.strategy(f.kinds[n], f.placement[n].block, f.placement[n].strategy);
-    choice[n] = &strategies[n];
-  }
-  pcg::Plan plan = plan_of_strategies(s.problem, f.joined.graph, choice);
+  for (std::size_t n = 0; n < f.kinds.size(); ++n)
+    if (f.kinds[n] != kSource) strategies[n] = s.catalog.strategy(f.kinds[n], f.placement[n].block, f.placement[n].strategy);
+  pcg::Plan plan = plan_of_strategies(s.problem, f.joined.graph, strategies);
   plan.summary = summary_of_cuts(plan);
   s.model.add_rewrites(f.variant, f.joined.graph, plan);
   return plan;
@@ -175,16 +147,15 @@ struct Mapped {
 };
 
 // Returns: whether the budget allowed it.
-bool map_and_confirm(UnitySearch& s, const Chains& chains, const Objective& objective, int most_cut, Mapped& mapped) {
+bool map_and_confirm(UnitySearch& s, const std::vector<Chain>& chains, const Objective& objective, int most_cut, Mapped& mapped) {
   Shortlists lists(s.catalog, objective, s.config.most_strategies, most_cut, s.config.cuts);
   Mapping mapping(s.problem.cluster, lists, s.shapes, {s.config.side_by_side, s.config.remember});
-  for (const Chain* chain : {chains.plain ? &*chains.plain : nullptr, &chains.variants, chains.apart ? &*chains.apart : nullptr}) {
-    if (chain == nullptr) continue;
+  for (const Chain& chain : chains) {
     if (!s.budget.take()) return false;
-    const auto placed = place_chain(mapping, *chain, {0, s.devices}, s.budget);
+    const auto placed = place_chain(mapping, chain, {0, s.devices}, s.budget);
     if (!placed || (s.budget.time_is_up() && s.confirmation.has_plan())) return false;
     if (mapped.cheapest_plan == 0) mapped.cheapest_plan = placed->seconds;
-    Found f = found_of(s, mapping, *placed, *chain);
+    Found f = found_of(s, mapping, *placed, chain);
     const bool memory_is_free = objective.seconds_per_byte == 0;
     const auto time = s.confirmation.confirm(plan_of(s, f), memory_is_free ? std::optional(base::Seconds(placed->seconds)) : std::nullopt);
     if (!time) continue;
@@ -195,7 +166,7 @@ bool map_and_confirm(UnitySearch& s, const Chains& chains, const Objective& obje
 }
 
 // The cheapest choices under each objective of gradients, and, where none fits, where memory costs more.
-Mapped map(UnitySearch& s, const Chains& chains) {
+Mapped map(UnitySearch& s, const std::vector<Chain>& chains) {
   Mapped mapped;
   const double memory = s.problem.oracle.device(base::DeviceId(0)).memory.value();
   for (const double multiplier : kMemoryCosts) {
@@ -333,9 +304,9 @@ std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
 }  // namespace
 
 SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context) {
-  UnitySearch s(problem, config, context);
+  UnitySearch s{problem, config, context};
   std::vector<PipelineSetting> settings = confirm_known_plans(s);
-  const Chains chains = rewrite(s);
+  const std::vector<Chain> chains = rewrite(s);
   const Mapped mapped = map(s, chains);
   const std::size_t pipelines = pipeline(s, std::move(settings), mapped.best);
   refine_by_walks(s, mapped.best);
@@ -374,8 +345,7 @@ Planner unity_planner() {
            {"pipelines", Flag{defaults.pipelines}, "stages of micro-batches are cut together with the mapping inside them"},
            {"schedule", Choice{.words = {"1f1b", "2bw"}},
             "of these pipelines: emptied after each iteration, or kept full with two versions of the weights, which trains on gradients "
-            "that "
-            "are one update old"},
+            "that are one update old"},
            {"threshold", RealNumber{.least = 1, .by_default = defaults.threshold},
             "a graph that costs more than this times the best is not rewritten further"},
            {"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.graphs)},

@@ -138,8 +138,7 @@ class Rewriting {
       if (!next) break;
       apart = std::move(next->graph);
       v = maker_.variant(pcg::with_stored_weights(pcg::serial(*apart)));
-      if (!v) continue;
-      rules.back().seconds = v->seconds;
+      if (v) rules.back().seconds = v->seconds;
     }
     if (!v || !seen_.insert(key(*v)).second) return;
     ++evaluated_;
@@ -178,11 +177,8 @@ class Rewriting {
   Variants result() {
     Variants r{{}, evaluated_};
     std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      Variant& v = found_[i];
-      if (i > config_.kept && !v.is_apart) continue;
-      r.variants.push_back(std::move(v));
-    }
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (i <= config_.kept || found_[i].is_apart) r.variants.push_back(std::move(found_[i]));
     return r;
   }
 

@@ -25,29 +25,11 @@ struct SegmentGraph {
   std::vector<bool> is_shared;            // per node: a source that operators outside the segment read, too
 };
 
-[[nodiscard]] SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment);
-
-// Whether two segments compute the same with weights of their own, so that variants of one are variants of the other.
-[[nodiscard]] bool alike(const SegmentGraph& a, const SegmentGraph& b);
-
-// A segment, rewritten or not, in the place of a segment of the whole graph.
-struct PlacedSegment {
-  const pcg::Graph* graph = nullptr;       // the graph that is there now, of the example's names
-  std::optional<std::string> first;        // the example's input in place of the end of the segment before
-  const SegmentGraph* example = nullptr;   // the segment that was rewritten
-  const SegmentGraph* original = nullptr;  // the segment that was here, alike
-};
-
-// A node of a joined graph by the segment and the node of PlacedSegment::graph that it was.
+// A graph made of segments, each in one of its variants, and its nodes by those that they were there.
 struct Joined {
   pcg::Graph graph;
-  std::vector<std::vector<std::uint32_t>> node;  // [segment][node of its graph]; sources that segments share are one node
+  std::vector<std::vector<std::uint32_t>> node;  // [segment][node of its variant]; sources that segments share are one node
 };
-
-// Returns: the segments as one graph. Keeps the names of the whole graph's nodes where they are still there.
-[[nodiscard]] Joined joined(const pcg::Graph& whole, const std::vector<PlacedSegment>& segments);
-
-// Rewrites of a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
 
 // A rule that was applied, and the seconds of the segment after it: sums of estimates.
 struct RuleApplied {
@@ -85,6 +67,7 @@ struct Variants {
 // The one with the least seconds.
 [[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
 
+// Rewrites a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
 // Returns: the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of
 // the tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules
 // that would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
@@ -96,7 +79,6 @@ struct Variants {
                                    rules::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate, Budget& budget);
 
 // A model in segments, with what rules make of each: what sequential and joint optimisation choose from.
-
 class RewrittenModel {
  public:
   // `graph` is a micro-batch, which is the whole batch, in segments of at least `fewest` operators, cut where the fewest occurrences of
@@ -112,7 +94,7 @@ class RewrittenModel {
   [[nodiscard]] std::size_t evaluated() const { return evaluated_; }  // rewritten graphs
   // The segment itself is the first of its variants.
   [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
-  // The whole graph, with these variants of its segments.
+  // The whole graph, with these variants of its segments. Keeps the names of its nodes where they are still there.
   [[nodiscard]] Joined with(const std::vector<std::size_t>& variant) const;
   // Says in a plan of that graph what was done to the model, segment by segment, and in its summary how much. A plan of another graph, as
   // data parallelism of the model that a search compared with, stays as it is.

@@ -3,9 +3,10 @@
 #include "search/rules/axioms/axioms.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -40,12 +41,8 @@ Instances read_table(const Yaml& y, const std::string& path, base::Diagnostics& 
 
 std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> result;
-  std::string word;
-  for (const char c : text) {
-    if (c != ' ') word += c;
-    else if (!word.empty()) result.push_back(std::exchange(word, {}));
-  }
-  if (!word.empty()) result.push_back(word);
+  for (const auto word : std::views::split(text, ' '))
+    if (!word.empty()) result.emplace_back(word.begin(), word.end());
   return result;
 }
 
@@ -64,9 +61,7 @@ std::string variable_text(const std::string& name, const std::string& sizes) {
   std::vector<std::string> dims = words(sizes);
   const bool index = !dims.empty() && dims[0] == "index";
   if (index) dims.erase(dims.begin());
-  std::string text = name + ": [";
-  for (std::size_t d = 0; d < dims.size(); ++d) text += (d == 0 ? "" : ", ") + dims[d];
-  return text + (index ? "] index" : "]");
+  return fmt::format("{}: [{}]{}", name, fmt::join(dims, ", "), index ? " index" : "");
 }
 
 struct ReadEntry {
@@ -108,10 +103,7 @@ class Reader {
 
  private:
   void read_over(const Yaml& over, const std::string& path, ReadEntry& e) {
-    if (over.is_sequence()) {
-      e.tables.push_back(read_table(over, path, sink_));
-      return;
-    }
+    if (over.is_sequence()) return e.tables.push_back(read_table(over, path, sink_));
     for (const std::string& name : words(over.scalar)) {
       const auto it = tables_.find(name);
       if (it != tables_.end()) e.tables.push_back(it->second);
@@ -159,7 +151,7 @@ Axioms parse_axioms(std::string_view yaml, const std::string& file) {
   Axioms result;
   result.hash = fmt::format("{:016x}", base::hash_text(base::emit_yaml(root)));  // comments prove nothing
   MapReader r(root, "", sink);
-  if (r.integer("version", 1, 1)) {}
+  (void)r.integer("version", 1, 1);
   r.require("version");
   Reader reader(sink);
   if (const Yaml* tables = r.optional("tables")) reader.tables(*tables);

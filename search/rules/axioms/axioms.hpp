@@ -3,7 +3,7 @@
 // every one of them against independent semantics of the operators. Start here:
 //   axioms.hpp       axioms(): an AxiomEntry as written, and its instances (Axiom)
 //   validate.hpp     validate_all(): tries each with the operators of pcg, cut at small shapes
-//   shards.hpp       shards_of(): contents of every shard, over an Algebra (symbolic.hpp: reals compared by Z3)
+//   shards.hpp       shards_of(): contents of every shard; symbolic.hpp: their elements, reals compared by Z3
 //   small_terms.hpp  SmallTerm: a term with numbers for its symbols
 
 #include <cstddef>

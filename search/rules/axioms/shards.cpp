@@ -12,30 +12,11 @@ using pcg::ParallelShape;
 using pcg::ShardIndex;
 using Sizes = std::vector<std::int64_t>;
 
-std::size_t offset(const Sizes& at, const Sizes& sizes) {
-  std::int64_t i = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) i = i * sizes[d] + at[d];
-  return static_cast<std::size_t>(i);
+const Shard& shard_at(const Shards& x, const ParallelShape& shape, const ShardIndex& i) {
+  return x[static_cast<std::size_t>(pcg::shard_number(shape, i))];
 }
 
-// Makes a shard from the value at each of its coordinates.
-template <class F>
-Shard made(const Sizes& sizes, F&& at_coordinates) {
-  Shard p{sizes, {}};
-  std::int64_t total = 1;
-  for (std::int64_t s : sizes) total *= s;
-  Sizes at(sizes.size(), 0);
-  for (std::int64_t i = 0; i < total; ++i) {
-    p.elements.push_back(at_coordinates(at));
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      if (++at[d] < sizes[d]) break;
-      at[d] = 0;
-    }
-  }
-  return p;
-}
-
-Shards variable(const std::string& name, const ParallelShape& shape, Algebra& a) {
+Shards variable(const std::string& name, const ParallelShape& shape, Symbolic& a) {
   Shards shards;
   for (int n = 0; n < shape.shards(); ++n) {
     const ShardIndex index = pcg::shard_index(shape, n);
@@ -47,7 +28,7 @@ Shards variable(const std::string& name, const ParallelShape& shape, Algebra& a)
   return shards;
 }
 
-Shards constant(const SmallNode& n, const ParallelShape& shape, Algebra& a) {
+Shards constant(const SmallNode& n, const ParallelShape& shape, Symbolic& a) {
   return {made(shape.shard().sizes, [&](const Sizes& at) {
     switch (n.kind) {
       case Kind::identity: return a.constant(at[at.size() - 2] == at.back(), 1);
@@ -58,59 +39,41 @@ Shards constant(const SmallNode& n, const ParallelShape& shape, Algebra& a) {
   })};
 }
 
-// Where a shard of a moved tensor comes from: the source shard and the first coordinate read in it, or several shards.
-Shards moved(const SmallNode& n, const ParallelShape& from, const Shards& x, const ParallelShape& to, Algebra& a) {
+Shard moved(const SmallNode& n, const ParallelShape& from, const Shards& x, ShardIndex i, const Sizes& sizes, Symbolic& a) {
   const std::size_t axis = static_cast<std::size_t>(n.axis);
-  Shards shards;
-  for (int p = 0; p < to.shards(); ++p) {
-    ShardIndex i = pcg::shard_index(to, p);
-    const Sizes sizes = to.shard().sizes;
-    switch (n.kind) {
-      case Kind::partition: {
-        const std::int64_t first = i.block[axis] % n.degree * sizes[axis];
-        i.block[axis] /= n.degree;
-        const Shard& source = x[static_cast<std::size_t>(pcg::shard_number(from, i))];
-        shards.push_back(made(sizes, [&](Sizes at) {
-          at[axis] += first;
-          return source.elements[offset(at, source.sizes)];
-        }));
-        break;
-      }
-      case Kind::combine: {
-        const std::int64_t each = sizes[axis] / n.degree;
-        const int block = i.block[axis];
-        shards.push_back(made(sizes, [&](Sizes at) {
-          i.block[axis] = block * n.degree + static_cast<int>(at[axis] / each);
-          at[axis] %= each;
-          const Shard& source = x[static_cast<std::size_t>(pcg::shard_number(from, i))];
-          return source.elements[offset(at, source.sizes)];
-        }));
-        break;
-      }
-      case Kind::replicate:
-        i.copy /= n.degree;
-        shards.push_back(x[static_cast<std::size_t>(pcg::shard_number(from, i))]);
-        break;
-      default: {  // reduce
-        const int sum = i.sum;
-        shards.push_back(made(sizes, [&](const Sizes& at) {
-          i.sum = sum * n.degree;
-          Element total = x[static_cast<std::size_t>(pcg::shard_number(from, i))].elements[offset(at, sizes)];
-          for (int s = 1; s < n.degree; ++s) {
-            i.sum = sum * n.degree + s;
-            total = a.add(total, x[static_cast<std::size_t>(pcg::shard_number(from, i))].elements[offset(at, sizes)]);
-          }
-          return total;
-        }));
-      }
+  switch (n.kind) {
+    case Kind::partition:
+    case Kind::combine: {
+      const std::int64_t first = i.block[axis] * sizes[axis], each = from.shard().sizes[axis];
+      return made(sizes, [&](Sizes at) {
+        i.block[axis] = static_cast<int>((first + at[axis]) / each);
+        at[axis] = (first + at[axis]) % each;
+        return element(shard_at(x, from, i), at);
+      });
+    }
+    case Kind::replicate: i.copy /= n.degree; return shard_at(x, from, i);
+    default: {  // reduce
+      const int first = i.sum * n.degree;
+      return made(sizes, [&](const Sizes& at) {
+        i.sum = first;
+        Element total = element(shard_at(x, from, i), at);
+        while (++i.sum < first + n.degree) total = a.add(total, element(shard_at(x, from, i), at));
+        return total;
+      });
     }
   }
-  return shards;
+}
+
+// The dims of its first input of which an operator reads more than its own block.
+std::vector<std::size_t> gathered_dims(Kind k) {
+  if (k == Kind::attention) return {1};
+  if (k == Kind::batch_norm) return {0, 2, 3};
+  if (is_convolution(k) || is_pool(k)) return {2, 3};
+  return {};
 }
 
 // The shards of all blocks of some dims in one: what a collective inside an operator gives each point.
-Shard gathered(const Shards& x, const ParallelShape& shape, int shard, std::initializer_list<std::size_t> dims) {
-  ShardIndex index = pcg::shard_index(shape, shard);
+Shard gathered(const Shards& x, const ParallelShape& shape, ShardIndex index, const std::vector<std::size_t>& dims) {
   const Sizes each = shape.shard().sizes;
   Sizes sizes = each;
   for (const std::size_t d : dims) sizes[d] = shape.dims[d].size;
@@ -119,13 +82,12 @@ Shard gathered(const Shards& x, const ParallelShape& shape, int shard, std::init
       index.block[d] = static_cast<int>(at[d] / each[d]);
       at[d] %= each[d];
     }
-    const Shard& source = x[static_cast<std::size_t>(pcg::shard_number(shape, index))];
-    return source.elements[offset(at, source.sizes)];
+    return element(shard_at(x, shape, index), at);
   });
 }
 
 Shards computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::span<const Shards* const> in, const ParallelShape& out,
-                Algebra& a) {
+                Symbolic& a) {
   const std::optional<Placed> placed = place(n, shapes);
   BASE_CHECK(placed.has_value(), "{} is ill typed", name_of(n.kind));
   Shards shards(static_cast<std::size_t>(out.shards()));
@@ -140,21 +102,15 @@ Shards computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
       t.blocks.push_back(pcg::shard_index(shapes[i], shard).block);
     }
     Shard fetched;
-    const int shard = pcg::input_shard(placed->space, placed->sharding, 0, point);
-    if (n.kind == Kind::attention) {
-      fetched = gathered(*in[0], shapes[0], shard, {1});
+    if (const std::vector<std::size_t> dims = gathered_dims(n.kind); !dims.empty()) {
+      const int shard = pcg::input_shard(placed->space, placed->sharding, 0, point);
+      fetched = gathered(*in[0], shapes[0], pcg::shard_index(shapes[0], shard), dims);
       t.inputs[0] = &fetched;
-    } else if (is_convolution(n.kind) || is_pool(n.kind)) {
-      fetched = gathered(*in[0], shapes[0], shard, {2, 3});
-      t.inputs[0] = &fetched;
-      t.row = t.blocks[0][2] * t.sizes[2];
-      t.column = t.blocks[0][3] * t.sizes[3];
-    } else if (n.kind == Kind::batch_norm) {
-      fetched = gathered(*in[0], shapes[0], shard, {0, 2, 3});
-      t.inputs[0] = &fetched;
-      t.sample = t.blocks[0][0] * t.sizes[0];
-      t.row = t.blocks[0][2] * t.sizes[2];
-      t.column = t.blocks[0][3] * t.sizes[3];
+      if (n.kind != Kind::attention) {
+        t.sample = t.blocks[0][0] * t.sizes[0];
+        t.row = t.blocks[0][2] * t.sizes[2];
+        t.column = t.blocks[0][3] * t.sizes[3];
+      }
     }
     shards[static_cast<std::size_t>(pcg::output_shard(placed->space, placed->sharding, 0, point))] = compute(t, a);
   }
@@ -163,8 +119,14 @@ Shards computed(const SmallNode& n, std::span<const ParallelShape> shapes, std::
 
 }  // namespace
 
+Element element(const Shard& s, const Sizes& at) {
+  std::int64_t i = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) i = i * s.sizes[d] + at[d];
+  return s.elements[static_cast<std::size_t>(i)];
+}
+
 std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> names, std::span<const ParallelShape> shapes,
-                              Algebra& algebra) {
+                              Symbolic& algebra) {
   std::vector<Shards> shards;
   for (std::size_t i = 0; i < t.nodes.size(); ++i) {
     const SmallNode& n = t.nodes[i];
@@ -182,8 +144,11 @@ std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> n
       Shards both = *in[0];
       both.insert(both.end(), in[1]->begin(), in[1]->end());  // summands are outermost
       shards.push_back(std::move(both));
-    } else if (movement(n)) {
-      shards.push_back(moved(n, in_shapes[0], *in[0], shapes[i], algebra));
+    } else if (is_movement(n.kind)) {
+      Shards to;
+      for (int p = 0; p < shapes[i].shards(); ++p)
+        to.push_back(moved(n, in_shapes[0], *in[0], pcg::shard_index(shapes[i], p), shapes[i].shard().sizes, algebra));
+      shards.push_back(std::move(to));
     } else {
       shards.push_back(computed(n, in_shapes, in, shapes[i], algebra));
     }

@@ -7,27 +7,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
 #include "search/rules/axioms/small_terms.hpp"
+#include "search/rules/axioms/symbolic.hpp"
 
 namespace rules {
-
-using Element = std::uint32_t;
-
-// The numbers that shards hold: terms of a logic or elements of a field, as the caller wants them.
-class Algebra {
- public:
-  virtual ~Algebra() = default;
-  virtual Element constant(int numerator, int denominator) = 0;
-  virtual Element variable(const std::string& name) = 0;
-  virtual Element add(Element a, Element b) = 0;
-  virtual Element multiply(Element a, Element b) = 0;
-  // Returns: the result of an unknown function: equal arguments give equal results, nothing else is known.
-  virtual Element apply(const std::string& function, std::span<const Element> arguments) = 0;
-};
 
 struct Shard {
   std::vector<std::int64_t> sizes;
@@ -38,16 +26,28 @@ using Shards = std::vector<Shard>;  // of one tensor, by pcg::shard_number
 // Returns: the shape of a node whose inputs have the shapes `in`; nullopt if it is ill typed or has too many shards.
 [[nodiscard]] std::optional<pcg::ParallelShape> shape_of(const SmallNode& n, std::span<const pcg::ParallelShape> in,
                                                          std::span<const pcg::ParallelShape> variables);
-// Returns: the shapes of all nodes; nullopt if one is ill typed or has too many shards.
-[[nodiscard]] std::optional<std::vector<pcg::ParallelShape>> shapes_of(const SmallTerm& t, std::span<const pcg::ParallelShape> variables);
 
 // Returns: the shards of all nodes, whose shapes are `shapes`. The elements of variables are algebra variables "x.s1[0, 2]": copies share
 // them, summands do not.
 // Requires: well typed.
 [[nodiscard]] std::vector<Shards> shards_of(const SmallTerm& t, std::span<const std::string> names,
-                                            std::span<const pcg::ParallelShape> shapes, Algebra& algebra);
+                                            std::span<const pcg::ParallelShape> shapes, Symbolic& algebra);
 
 // --- parts of shards_of() ---
+
+[[nodiscard]] Element element(const Shard& s, const std::vector<std::int64_t>& at);
+// Returns: the shard of these sizes that has at_coordinates(at) at each of its coordinates, made one after another.
+template <class F>
+[[nodiscard]] Shard made(std::vector<std::int64_t> sizes, F&& at_coordinates) {
+  Shard s{std::move(sizes), {}};
+  std::vector<std::int64_t> at(s.sizes.size(), 0);
+  for (std::int64_t left = pcg::TensorShape{s.sizes}.elements(); left > 0; --left) {
+    s.elements.push_back(at_coordinates(std::as_const(at)));
+    for (std::size_t d = at.size(); d-- > 0; at[d] = 0)
+      if (++at[d] < s.sizes[d]) break;
+  }
+  return s;
+}
 
 struct Placed {
   pcg::IterationSpace space;
@@ -56,8 +56,6 @@ struct Placed {
 };
 // Returns: the loops, sharding and output of an operator that computes; nullopt: it is ill typed.
 [[nodiscard]] std::optional<Placed> place(const SmallNode& n, std::span<const pcg::ParallelShape> in);
-// Partition, Combine, Replicate, Reduce.
-[[nodiscard]] std::optional<pcg::ParallelOperator> movement(const SmallNode& n);
 
 // The inputs and the output of one point.
 struct Task {
@@ -70,6 +68,6 @@ struct Task {
   // Where the shard to be made begins in its input: convolutions and pools read all rows and columns, batch norms all samples, too.
   std::int64_t sample = 0, row = 0, column = 0;
 };
-[[nodiscard]] Shard compute(const Task& t, Algebra& algebra);
+[[nodiscard]] Shard compute(const Task& t, Symbolic& algebra);
 
 }  // namespace rules

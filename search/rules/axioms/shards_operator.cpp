@@ -9,37 +9,9 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-std::int64_t count(const Sizes& sizes) {
-  std::int64_t n = 1;
-  for (std::int64_t s : sizes) n *= s;
-  return n;
-}
-
-// Coordinates of the elements of a shard, one after another.
-struct Walk {
-  explicit Walk(const Sizes& s) : sizes(s), at(s.size(), 0), left(count(s)) {}
-  bool done() const { return left == 0; }
-  void next() {
-    --left;
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      if (++at[d] < sizes[d]) return;
-      at[d] = 0;
-    }
-  }
-  const Sizes& sizes;
-  Sizes at;
-  std::int64_t left;
-};
-
-Element element(const Shard& p, const Sizes& at) {
-  std::int64_t i = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) i = i * p.sizes[d] + at[d];
-  return p.elements[static_cast<std::size_t>(i)];
-}
-
 struct Operation {
   const Task& t;
-  Algebra& a;
+  Symbolic& a;
   const Shard& x = *t.inputs.at(0);
 };
 
@@ -231,11 +203,9 @@ Element result(const Operation& o, const Sizes& at) {
 
 }  // namespace
 
-Shard compute(const Task& t, Algebra& algebra) {
+Shard compute(const Task& t, Symbolic& algebra) {
   const Operation op{t, algebra};
-  Shard p{t.sizes, {}};
-  for (Walk w(t.sizes); !w.done(); w.next()) p.elements.push_back(result(op, w.at));
-  return p;
+  return made(t.sizes, [&](const Sizes& at) { return result(op, at); });
 }
 
 }  // namespace rules

@@ -1,7 +1,5 @@
 #include "search/rules/axioms/shards.hpp"
 
-#include <algorithm>
-
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/sharding.hpp"
 
@@ -10,19 +8,6 @@ namespace {
 
 using pcg::ParallelShape;
 using pcg::TensorShape;
-
-pcg::Activation activation(Function f) {
-  switch (f) {
-    case Function::none: return pcg::Activation::none;
-    case Function::relu: return pcg::Activation::relu;
-    case Function::gelu: return pcg::Activation::gelu;
-    case Function::tanh: return pcg::Activation::tanh;
-    case Function::sigmoid: return pcg::Activation::sigmoid;
-    case Function::silu:
-    case Function::relu2: break;  // linear[silu] is ill typed
-  }
-  return pcg::Activation::none;
-}
 
 // Every dim of an elementwise tensor is a loop; `axis` may not be cut.
 pcg::IterationSpace elementwise(const TensorShape& t, std::size_t inputs, bool linear, int axis = -1) {
@@ -44,13 +29,12 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
   const auto kernel = [&](std::size_t d) { return static_cast<int>(size(1, d)); };
   const int rank = static_cast<int>(in[0].sizes.size());
   if (n.kind != Kind::unary && !is_built_in(n.function)) return std::nullopt;
+  const auto activation = static_cast<pcg::Activation>(n.function);  // their order is that of rules (graph_index.cpp)
   switch (n.kind) {
     case Kind::linear:
-      if (rank != 2 || in[1].sizes.size() != 2) return std::nullopt;
-      return pcg::Linear{.out = size(1, 1), .activation = activation(n.function)};
     case Kind::linear_bias:
       if (rank != 2 || in[1].sizes.size() != 2) return std::nullopt;
-      return pcg::Linear{.out = size(1, 1), .has_bias = true, .activation = activation(n.function)};
+      return pcg::Linear{.out = size(1, 1), .has_bias = n.kind == Kind::linear_bias, .activation = activation};
     case Kind::batch_matmul:
       if (rank != 3 || in[1].sizes.size() != 3) return std::nullopt;
       return pcg::BatchMatmul{};
@@ -64,7 +48,7 @@ std::optional<pcg::Operator> real_operator(const SmallNode& n, std::span<const T
                          .columns = {.kernel = kernel(3), .padding = kernel(3) / 2},
                          .groups = static_cast<int>(size(0, 1) / size(1, 1)),
                          .has_bias = n.kind == Kind::conv_bias,
-                         .activation = activation(n.function)};
+                         .activation = activation};
     case Kind::max_pool:
     case Kind::average_pool:
       return pcg::Pool2d{.kind = n.kind == Kind::max_pool ? pcg::Pool2d::Kind::max : pcg::Pool2d::Kind::average,
@@ -137,6 +121,15 @@ std::optional<Typed> typed(const SmallNode& n, std::span<const TensorShape> in) 
   return t;
 }
 
+pcg::ParallelOperator movement(const SmallNode& n) {
+  switch (n.kind) {
+    case Kind::partition: return pcg::Partition{n.axis, n.degree};
+    case Kind::combine: return pcg::Combine{n.axis, n.degree};
+    case Kind::replicate: return pcg::Replicate{n.degree};
+    default: return pcg::Reduce{n.degree};
+  }
+}
+
 // Most parallel shapes that are tried fail here: it is asked before pcg::try_apply writes a refusal, whose text is not read.
 bool divides(const SmallNode& n, const ParallelShape& s) {
   const auto axis = static_cast<std::size_t>(n.axis);
@@ -155,9 +148,8 @@ std::optional<ParallelShape> moved_shape(const SmallNode& n, std::span<const Par
     s.sum *= 2;
     return s;
   }
-  const std::optional<pcg::ParallelOperator> op = movement(n);
-  if (!op || n.degree < 2 || !divides(n, in[0])) return std::nullopt;
-  const base::Attempt<ParallelShape> moved = pcg::try_apply(*op, in[0]);
+  if (n.degree < 2 || !divides(n, in[0])) return std::nullopt;
+  const base::Attempt<ParallelShape> moved = pcg::try_apply(movement(n), in[0]);
   return moved ? std::optional(*moved) : std::nullopt;
 }
 
@@ -176,36 +168,13 @@ std::optional<Placed> place(const SmallNode& n, std::span<const ParallelShape> i
   return Placed{t->space, *s, pcg::output_shape(t->space, *s, 0, t->out)};
 }
 
-std::optional<pcg::ParallelOperator> movement(const SmallNode& n) {
-  switch (n.kind) {
-    case Kind::partition: return pcg::Partition{n.axis, n.degree};
-    case Kind::combine: return pcg::Combine{n.axis, n.degree};
-    case Kind::replicate: return pcg::Replicate{n.degree};
-    case Kind::reduce: return pcg::Reduce{n.degree};
-    default: return std::nullopt;
-  }
-}
-
 std::optional<ParallelShape> shape_of(const SmallNode& n, std::span<const ParallelShape> in, std::span<const ParallelShape> variables) {
   std::optional<ParallelShape> shape;
   if (n.kind == Kind::variable) shape = variables[static_cast<std::size_t>(n.variable)];
   else if (is_constant(n.kind)) shape = pcg::unsharded({.sizes = n.like});
-  else if (n.kind == Kind::summands || movement(n)) shape = moved_shape(n, in);
+  else if (is_layout(n.kind)) shape = moved_shape(n, in);
   else if (std::optional<Placed> p = place(n, in)) shape = std::move(p->shape);
   return shape && shape->shards() <= 4096 ? shape : std::nullopt;
-}
-
-std::optional<std::vector<ParallelShape>> shapes_of(const SmallTerm& t, std::span<const ParallelShape> variables) {
-  std::vector<ParallelShape> shapes;
-  std::vector<ParallelShape> in;
-  for (const SmallNode& n : t.nodes) {
-    in.clear();
-    for (std::uint8_t i : n.inputs) in.push_back(shapes[i]);
-    std::optional<ParallelShape> shape = shape_of(n, in, variables);
-    if (!shape) return std::nullopt;
-    shapes.push_back(std::move(*shape));
-  }
-  return shapes;
 }
 
 }  // namespace rules

@@ -1,6 +1,8 @@
 #include "search/rules/axioms/small_terms.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/check.hpp"
 
@@ -24,12 +26,10 @@ std::int64_t small(const Numbers& n, const SmallNumbers& numbers) {
 }  // namespace
 
 std::string letters_of(const Equation& e) {
-  std::string all;
+  std::set<char> all;
   for (const Variable& v : e.variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d) all += letters(dim_size(v.types, d));
-  std::ranges::sort(all);
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) std::ranges::copy(letters(dim_size(v.types, d)), std::inserter(all, all.end()));
+  return {all.begin(), all.end()};
 }
 
 std::array<bool, 2> degrees_of(const Equation& e) {

@@ -8,12 +8,41 @@
 
 namespace rules {
 
-// Terms are handed to Z3 only when two that are not the same are compared.
+// Terms are handed to Z3, each once, only when two that are not the same are compared.
 struct Symbolic::Z3 {
   z3::context context;
   z3::params som{context};                    // sums of monomials
   std::vector<std::optional<z3::expr>> made;  // by element
-  Z3() { som.set("som", true), som.set("sort_sums", true); }
+  const Symbolic& symbols;
+
+  explicit Z3(const Symbolic& s) : symbols(s) { som.set("som", true), som.set("sort_sums", true); }
+  z3::expr expr(Element e) {
+    made.resize(symbols.terms_.size());
+    if (!made[e]) made[e] = of_term(*symbols.terms_[e]);
+    return *made[e];
+  }
+  z3::expr of_term(const std::vector<std::int64_t>& t) {
+    const auto part = [&](std::size_t i) { return expr(static_cast<Element>(t[i])); };
+    const auto name = [&](std::int64_t n) { return symbols.names_[static_cast<std::size_t>(n)].c_str(); };
+    switch (static_cast<Op>(t.back())) {
+      case Op::constant: return context.real_val(static_cast<int>(t[0]), static_cast<int>(t[1]));
+      case Op::variable: return context.real_const(name(t[0]));
+      case Op::add: {
+        z3::expr_vector parts(context);
+        for (std::size_t i = 0; i + 1 < t.size(); ++i) parts.push_back(part(i));
+        return z3::sum(parts);
+      }
+      case Op::multiply: return part(0) * part(1);
+      case Op::apply: break;
+    }
+    z3::sort_vector sorts(context);
+    z3::expr_vector arguments(context);
+    for (std::size_t i = 0; i + 2 < t.size(); ++i) {
+      sorts.push_back(context.real_sort());
+      arguments.push_back(part(i));
+    }
+    return context.function(name(t[t.size() - 2]), sorts, context.real_sort())(arguments);
+  }
 };
 
 Symbolic::Symbolic() = default;
@@ -63,61 +92,16 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
   return make(Op::apply, std::move(key));
 }
 
-namespace {
-
-template <class Make>
-z3::expr built(Element e, const std::vector<const std::vector<std::int64_t>*>& terms, std::vector<std::optional<z3::expr>>& made,
-               const Make& make) {
-  if (made.size() < terms.size()) made.resize(terms.size());
-  if (!made[e]) {
-    z3::expr expr = make(*terms[e]);
-    made[e] = std::move(expr);
-  }
-  return *made[e];
-}
-
-}  // namespace
-
 bool Symbolic::equal(Element a, Element b) {
   if (a == b) return true;
   if (a > b) std::swap(a, b);
   if (const auto it = compared_.find({a, b}); it != compared_.end()) return it->second;
-  if (!z3_) z3_ = std::make_unique<Z3>();
-  z3::context& c = z3_->context;
-  const auto expr = [&](auto&& self, Element e) -> z3::expr {
-    return built(e, terms_, z3_->made, [&](const std::vector<std::int64_t>& t) -> z3::expr {
-      const auto part = [&](std::size_t i) { return self(self, static_cast<Element>(t[i])); };
-      const auto name = [&](std::int64_t n) { return names_[static_cast<std::size_t>(n)].c_str(); };
-      switch (static_cast<Op>(t.back())) {
-        case Op::constant: return c.real_val(static_cast<int>(t[0]), static_cast<int>(t[1]));
-        case Op::variable: return c.real_const(name(t[0]));
-        case Op::add: {
-          z3::expr_vector parts(c);
-          for (std::size_t i = 0; i + 1 < t.size(); ++i) parts.push_back(part(i));
-          return z3::sum(parts);
-        }
-        case Op::multiply: return part(0) * part(1);
-        case Op::apply: break;
-      }
-      z3::sort_vector sorts(c);
-      z3::expr_vector arguments(c);
-      for (std::size_t i = 0; i + 2 < t.size(); ++i) {
-        sorts.push_back(c.real_sort());
-        arguments.push_back(part(i));
-      }
-      return c.function(name(t[t.size() - 2]), sorts, c.real_sort())(arguments);
-    });
-  };
-  const z3::params& som = z3_->som;
-  const z3::expr left = expr(expr, a).simplify(som), right = expr(expr, b).simplify(som);
+  if (!z3_) z3_ = std::make_unique<Z3>(*this);
+  const z3::expr left = z3_->expr(a).simplify(z3_->som), right = z3_->expr(b).simplify(z3_->som);
   bool same = z3::eq(left, right);
-  static int n = 0, m = 0;
-  ++n;
   if (!same) {
-    ++m;
-    if (m % 100 == 0) fprintf(stderr, "%d of %d\n", m, n);
-    z3::solver solver(c);
-    z3::params limits(c);
+    z3::solver solver(z3_->context);
+    z3::params limits(z3_->context);
     limits.set("timeout", 5000U);
     solver.set(limits);
     solver.add(left != right);

@@ -1,24 +1,27 @@
 #pragma once
-// Elements as symbolic reals, compared by Z3; unknown functions are uninterpreted.
+// The numbers that shards hold: symbolic reals, compared by Z3.
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "search/rules/axioms/shards.hpp"
-
 namespace rules {
 
-class Symbolic : public Algebra {
+using Element = std::uint32_t;
+
+class Symbolic {
  public:
   Symbolic();
-  ~Symbolic() override;
-  Element constant(int numerator, int denominator) override;
-  Element variable(const std::string& name) override;
-  Element add(Element a, Element b) override;
-  Element multiply(Element a, Element b) override;
-  Element apply(const std::string& function, std::span<const Element> arguments) override;
+  ~Symbolic();
+  Element constant(int numerator, int denominator);
+  Element variable(const std::string& name);
+  Element add(Element a, Element b);
+  Element multiply(Element a, Element b);
+  // Returns: the result of an unknown function: equal arguments give equal results, nothing else is known.
+  Element apply(const std::string& function, std::span<const Element> arguments);
 
   // Returns: whether they are equal whatever the variables and functions are: by their form, by Z3's simplification to sums of monomials,
   // or by its solver, which gives up after five seconds and so says no.

@@ -16,8 +16,6 @@
 #include "base/check.hpp"
 #include "base/random.hpp"
 #include "search/rules/axioms/shards.hpp"
-#include "search/rules/axioms/small_terms.hpp"
-#include "search/rules/axioms/symbolic.hpp"
 
 namespace rules {
 namespace {
@@ -76,6 +74,7 @@ class TypedSide {
   }
 
   const SmallTerm& term() const { return term_; }
+  const std::vector<ParallelShape>& shapes() const { return shapes_; }  // of all nodes, once all variables are chosen
   const ParallelShape& output() const { return shapes_[term_.outputs[0]]; }
 
  private:
@@ -102,25 +101,18 @@ class Shapes {
 
   // Whether the last search ended before all layouts were tried.
   bool gave_up() const { return tries_ > kMostTries; }
-  const SmallTerm& left() const { return left_.term(); }
-  const SmallTerm& right() const { return right_.term(); }
+  const TypedSide& left() const { return left_; }
+  const TypedSide& right() const { return right_; }
 
  private:
   static constexpr int kMostTries = 3000;
-
-  bool used(std::size_t v) const {
-    for (const Term* t : {&equation_.left, &equation_.right})
-      for (const Node& n : t->nodes)
-        if (n.kind == Kind::variable && n.variable == v) return true;
-    return false;
-  }
 
   bool type_last() { return left_.type_last(chosen_) && right_.type_last(chosen_); }
   bool extend() {
     const std::size_t v = chosen_.size();
     if (v == equation_.variables.size()) return left_.output() == right_.output();
     const std::vector<ParallelShape>& options = options_[v];
-    const std::size_t count = used(v) ? options.size() : 1;
+    const std::size_t count = uses(equation_.left, v) || uses(equation_.right, v) ? options.size() : 1;
     const std::size_t first = random_ != nullptr ? random_->below(count) : 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (++tries_ > kMostTries) return false;
@@ -146,14 +138,13 @@ std::string shapes_text(const Equation& e, std::span<const ParallelShape> variab
   return text;
 }
 
-// The first place at which the sides differ.
+// The first place at which the sides differ, where the layouts last found are those of the variables.
 std::optional<std::string> difference(const Equation& e, const Shapes& at, std::span<const ParallelShape> variables, Symbolic& algebra) {
   std::vector<std::string> names;
   for (const Variable& v : e.variables) names.push_back(v.name);
-  const auto l = *shapes_of(at.left(), variables), r = *shapes_of(at.right(), variables);
-  const Shards left = shards_of(at.left(), names, l, algebra)[at.left().outputs[0]];
-  const Shards right = shards_of(at.right(), names, r, algebra)[at.right().outputs[0]];
-  const ParallelShape& shape = l[at.left().outputs[0]];
+  const auto output = [&](const TypedSide& s) { return shards_of(s.term(), names, s.shapes(), algebra)[s.term().outputs[0]]; };
+  const Shards left = output(at.left()), right = output(at.right());
+  const ParallelShape& shape = at.left().output();
   const int blocks = shape.shards() / shape.sum;  // summands are outermost
   for (int p = 0; p < blocks; ++p)
     for (std::size_t i = 0; i < left[static_cast<std::size_t>(p)].elements.size(); ++i) {
@@ -172,11 +163,10 @@ std::optional<std::string> difference(const Equation& e, const Shapes& at, std::
 
 constexpr std::int64_t kNoTable = std::numeric_limits<std::int64_t>::max();
 // The rows of the tables in which something is looked up.
-std::int64_t least_rows(const SmallTerm& t, std::span<const ParallelShape> variables) {
-  const auto shapes = *shapes_of(t, variables);
+std::int64_t least_rows(const TypedSide& s) {
   std::int64_t least = kNoTable;
-  for (const SmallNode& n : t.nodes)
-    if (n.kind == Kind::embedding || n.kind == Kind::embedding_bag) least = std::min(least, shapes[n.inputs[1]].dims[0].size);
+  for (const SmallNode& n : s.term().nodes)
+    if (n.kind == Kind::embedding || n.kind == Kind::embedding_bag) least = std::min(least, s.shapes()[n.inputs[1]].dims[0].size);
   return least;
 }
 
@@ -185,7 +175,7 @@ std::optional<std::string> difference_with_rows(const Equation& e, const Shapes&
                                                 Symbolic& algebra) {
   constexpr std::size_t kMostChoices = 32;
   std::vector<Element> indices;
-  const std::int64_t rows = std::min(least_rows(at.left(), variables), least_rows(at.right(), variables));
+  const std::int64_t rows = std::min(least_rows(at.left()), least_rows(at.right()));
   for (std::size_t v = 0; v < variables.size(); ++v) {
     const pcg::TensorShape whole = variables[v].whole();
     if (whole.element != pcg::Element::index) continue;
@@ -220,21 +210,9 @@ SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& d
   return n;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the sizes are worth the time of products of symbols.
 bool is_small(const Equation& e, const SmallNumbers& n) {
-  return std::ranges::all_of(e.variables, [&](const Variable& v) {
-    std::int64_t elements = 1;
-    for (const std::int64_t s : small_sizes(v, n)) elements *= s;
-    return elements <= kMostElements;
-  });
-}
-
-bool has(const Equation& e, Kind k) {
-  return std::ranges::any_of(e.left.nodes, [&](const Node& n) { return n.kind == k; });
+  return std::ranges::all_of(e.variables, [&](const Variable& v) { return pcg::real(small_sizes(v, n)).elements() <= kMostElements; });
 }
 
 }  // namespace
@@ -246,7 +224,8 @@ Validation validate(const Axiom& a, int most_shapes) {
   const std::string letters = letters_of(a.equation);
   const std::array<bool, 2> degrees = degrees_of(a.equation);
   std::vector<std::int64_t> sizes{1, 2, 3, 4};
-  if ((degrees[0] && degrees[1]) || has(a.equation, Kind::attention)) sizes.push_back(6);  // cut by both, unequal ones too; two heads
+  if ((degrees[0] && degrees[1]) || std::ranges::count(a.equation.left.nodes, Kind::attention, &Node::kind) > 0)
+    sizes.push_back(6);  // cut by both, unequal ones too; two heads
   std::size_t count = (degrees[0] ? 2 : 1) * (degrees[1] ? 2 : 1);
   for (std::size_t i = 0; i < letters.size(); ++i) count *= sizes.size();
   const bool every = most_shapes == kEverySize || (count <= kAllSizes && most_shapes >= kDrawnSizes);

@@ -57,14 +57,6 @@ Operators joined(const Operators& a, const Operators& b) {
   return all;
 }
 
-// Both halves of a split are one.
-std::size_t operators_of(const Term& t) {
-  std::size_t count = 0;
-  for (std::size_t n = 0; n < t.nodes.size(); ++n)
-    if (t.nodes[n].kind != Kind::variable && other_half(t, n).value_or(n) >= n) ++count;
-  return count;
-}
-
 // --- operators that are worth forming ----------------------------------------------------------------------------------------
 
 // A cut may only be where the size's symbols say that it is inside.
@@ -88,18 +80,14 @@ bool is_sensible(Kind k, std::span<const Types* const> in) {
 // Groups must divide a kernel's outputs because of the symbols, too.
 bool groups_divide(const Types& x, const Types& w) {
   if (x[0].rank != 4 || w[0].rank != 4) return false;
-  Numbers groups, outs, quotient;
+  Numbers groups, quotient;
   for (std::size_t a = 0; a < groups.size(); ++a) {
     groups[a] = x[a].size[1] / w[a].size[1];
-    outs[a] = w[a].size[0];
-    if (groups[a] == 0 || outs[a] % groups[a] != 0) return false;
-    quotient[a] = outs[a] / groups[a];
+    if (groups[a] == 0 || w[a].size[0] % groups[a] != 0) return false;
+    quotient[a] = w[a].size[0] / groups[a];
   }
   if (groups == Numbers{1, 1, 1}) return true;
-  if (!letters_of(groups)) return false;
-  if (quotient[0] == quotient[1] && quotient[1] == quotient[2]) return true;  // depthwise
-  const auto letters = letters_of(quotient);
-  return letters && groups[0] == groups[1] && groups[1] == groups[2];
+  return letters_of(groups) && (is_plain(quotient) || (letters_of(quotient) && is_plain(groups)));  // depthwise, or some groups
 }
 
 // The type of an operator's output (of both parts of a split: of the one that `n` is), where it is well typed at every size, as the symbols
@@ -178,33 +166,18 @@ struct GraphClass {
   std::optional<Graph> unsplit;
 };
 
-struct GraphClasses {
-  std::vector<GraphClass> all;
-  std::unordered_map<Key, std::vector<Id>, KeyHash> by_key;
-};
-
 bool is_equal(const GraphPool& pool, const GraphClass& c, const std::array<Value, kDraws>& values) {
   for (std::size_t i = 0; i < kDraws; ++i)
     if (values[i] != (c.entry >= 0 ? pool.entry(c.entry).values[i] : evaluate(pool, c.graph, i))) return false;
   return true;
 }
 
-// The class of a graph; nullptr where it has not been met.
-const GraphClass* find(const GraphPool& pool, const GraphClasses& classes, const Graph& g, Id type) {
-  std::array<Value, kDraws> values;
-  for (std::size_t i = 0; i < kDraws; ++i) values[i] = evaluate(pool, g, i);
-  const auto it = classes.by_key.find({type, hash_of(values[0])});
-  if (it == classes.by_key.end()) return nullptr;
-  for (const Id c : it->second)
-    if (const GraphClass& found = classes.all[static_cast<std::size_t>(c)]; is_equal(pool, found, values)) return &found;
-  return nullptr;
-}
-
 // --- enumeration: level n holds the entries of n operators --------------------------------------------------------------------
 
 struct Enumeration {
   GraphPool pool;
-  GraphClasses classes;
+  std::vector<GraphClass> classes;
+  std::unordered_map<Key, std::vector<Id>, KeyHash> classes_by_key;
   std::size_t most;                                            // operators of a graph
   std::vector<std::map<Id, std::vector<Id>>> levels;           // entries by type
   std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits;  // the number that both parts of a split share
@@ -212,14 +185,23 @@ struct Enumeration {
   Enumerated result;
 };
 
-void add_class(GraphClasses& classes, const Key& key, GraphClass c) {
-  classes.by_key[key].push_back(static_cast<Id>(classes.all.size()));
-  classes.all.push_back(c);
+// The class of graphs of these values; nullptr where none has been met.
+GraphClass* find(Enumeration& e, const Key& key, const std::array<Value, kDraws>& values) {
+  const auto same = e.classes_by_key.find(key);
+  if (same == e.classes_by_key.end()) return nullptr;
+  for (const Id c : same->second)
+    if (GraphClass& found = e.classes[static_cast<std::size_t>(c)]; is_equal(e.pool, found, values)) return &found;
+  return nullptr;
+}
+
+void add_class(Enumeration& e, const Key& key, GraphClass c) {
+  e.classes_by_key[key].push_back(static_cast<Id>(e.classes.size()));
+  e.classes.push_back(c);
 }
 
 void keep(Enumeration& e, Entry entry, std::size_t level) {
   const Id id = static_cast<Id>(e.pool.entries.size());
-  add_class(e.classes, {entry.type, hash_of(entry.values[0])}, {.entry = id, .graph = entry.graph, .shared = false, .unsplit = {}});
+  add_class(e, {entry.type, hash_of(entry.values[0])}, {.entry = id, .graph = entry.graph});
   e.levels[level][entry.type].push_back(id);
   e.pool.entries.push_back(std::move(entry));
 }
@@ -237,18 +219,14 @@ void add(Enumeration& e, const Graph& g, Id type, const Operators& operators, st
   std::array<Value, kDraws> values;
   values[0] = evaluate(e.pool, g, 0);
   const Key key{type, hash_of(values[0])};
-  const std::vector<Id>& same = e.classes.by_key[key];
-  if (!same.empty() || level < e.most)
+  if (level < e.most || e.classes_by_key.contains(key))
     for (std::size_t i = 1; i < kDraws; ++i) values[i] = evaluate(e.pool, g, i);
-  for (const Id id : same) {
-    GraphClass& c = e.classes.all[static_cast<std::size_t>(id)];
-    if (!is_equal(e.pool, c, values)) continue;
-    c.shared = true;
-    if (is_split(e.pool.kind(c.graph)) && !is_split(e.pool.kind(g)) && !c.unsplit) c.unsplit = g;
-    e.result.equations.push_back(equation(e.pool, {c.graph}, {g}));
-    return;
+  if (GraphClass* c = find(e, key, values)) {
+    c->shared = true;
+    if (is_split(e.pool.kind(c->graph)) && !is_split(e.pool.kind(g)) && !c->unsplit) c->unsplit = g;
+    return e.result.equations.push_back(equation(e.pool, {c->graph}, {g}));
   }
-  if (level == e.most) return add_class(e.classes, key, {.entry = -1, .graph = g, .shared = false, .unsplit = {}});
+  if (level == e.most) return add_class(e, key, {.graph = g});
   Entry entry{.graph = g, .type = type, .operators = operators, .values = std::move(values)};
   const Id number = operator_number(e, g);
   entry.operators.insert(std::ranges::lower_bound(entry.operators, number), number);
@@ -316,7 +294,12 @@ void split_in_two(Enumeration& e, Id id) {
     const Id type = e.pool.entry(id).type;
     const Id ta = result_type(e.pool, a, std::span(&type, 1)), tb = result_type(e.pool, b, std::span(&type, 1));
     if (ta == kIllTyped || tb == kIllTyped) continue;
-    const GraphClass *ca = find(e.pool, e.classes, a, ta), *cb = find(e.pool, e.classes, b, tb);
+    const auto known = [&](const Graph& g, Id t) {
+      std::array<Value, kDraws> values;
+      for (std::size_t i = 0; i < kDraws; ++i) values[i] = evaluate(e.pool, g, i);
+      return find(e, {t, hash_of(values[0])}, values);
+    };
+    const GraphClass *ca = known(a, ta), *cb = known(b, tb);
     if (ca == nullptr || cb == nullptr) continue;
     Graph ra = ca->graph, rb = cb->graph;
     if (is_part(ra) && is_part(rb) && ca->unsplit && cb->unsplit) {
@@ -325,19 +308,14 @@ void split_in_two(Enumeration& e, Id id) {
     }
     if (is_part(ra) || is_part(rb)) continue;
     Equation candidate = equation(e.pool, {ra, rb}, {a, b});
-    if (operators_of(candidate.left) <= e.most) e.result.equations.push_back(std::move(candidate));
+    if (whole_operators(candidate.left).size() <= e.most) e.result.equations.push_back(std::move(candidate));
   }
 }
 
 }  // namespace
 
 Enumerated enumerate(const Setting& setting, int operators) {
-  Enumeration e{.pool = {setting, {}, {}, {}, {}},
-                .classes = {},
-                .most = static_cast<std::size_t>(operators),
-                .levels = {},
-                .splits = {},
-                .result = {}};
+  Enumeration e{.pool = {setting}, .most = static_cast<std::size_t>(operators)};
   for (std::size_t i = 0; i < kDraws; ++i) e.pool.sizes.emplace_back(setting.variables, i + 1);
   e.levels.resize(e.most + 1);
   for (std::size_t v = 0; v < setting.variables.size(); ++v) {
@@ -349,7 +327,7 @@ Enumerated enumerate(const Setting& setting, int operators) {
     for (std::size_t op = 0; op < setting.operators.size(); ++op) extend(e, static_cast<std::int32_t>(op), level);
   for (std::size_t id = 0; id < e.pool.entries.size(); ++id)
     if (e.pool.entries[id].operators.size() < e.most) split_in_two(e, static_cast<Id>(id));
-  e.result.classes = std::ranges::count(e.classes.all, true, &GraphClass::shared);
+  e.result.classes = std::ranges::count(e.classes, true, &GraphClass::shared);
   return std::move(e.result);
 }
 

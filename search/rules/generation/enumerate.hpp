@@ -2,13 +2,10 @@
 // All graphs of a few operators over the variables of a setting, and the equal ones among them.
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "search/rules/generation/families.hpp"
 #include "search/rules/language/rule.hpp"
-#include "search/rules/language/term.hpp"
 
 namespace rules {
 

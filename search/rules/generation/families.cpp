@@ -171,10 +171,7 @@ class Families {
     r.finish();
     if (variables == nullptr || (operators == nullptr && graphs == nullptr)) return std::nullopt;
     for (const Yaml::Entry& v : variables->entries) {
-      const auto add = [&] {
-        add_variables(s.variables, v.key, v.value.scalar);
-        return true;
-      };
+      const auto add = [&] { return add_variables(s.variables, v.key, v.value.scalar), true; };
       if (!report(v.value.mark, path + ".variables." + v.key, add)) return std::nullopt;
     }
     if (graphs != nullptr) {
@@ -215,10 +212,8 @@ class Families {
   std::map<std::string, OperatorChoices, std::less<>> groups_;
 };
 
-}  // namespace
-
-std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file) {
-  const Yaml root = base::parse_yaml(std::string(yaml), file);
+std::vector<Setting> parse_settings(std::string_view yaml) {
+  const Yaml root = base::parse_yaml(std::string(yaml), "<families>");
   base::Diagnostics sink;
   std::vector<Setting> all;
   MapReader r(root, "", sink);
@@ -233,6 +228,8 @@ std::vector<Setting> parse_settings(std::string_view yaml, const std::string& fi
   return all;
 }
 
+}  // namespace
+
 std::vector<Equation> pairs_of_graphs(const Setting& setting) {
   std::vector<Equation> all;
   for (std::size_t i = 0; i < setting.graphs.size(); ++i)
@@ -241,7 +238,7 @@ std::vector<Equation> pairs_of_graphs(const Setting& setting) {
 }
 
 const std::vector<Setting>& settings() {
-  static const std::vector<Setting> shipped = parse_settings(family_files().begin()->text, "<families>");
+  static const std::vector<Setting> shipped = parse_settings(family_files().begin()->text);
   return shipped;
 }
 

@@ -3,7 +3,6 @@
 // head explains its notation).
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "search/rules/language/rule.hpp"
@@ -30,8 +29,6 @@ struct Setting {
 
 // Returns: the settings that ship, in the order in which they are enumerated.
 [[nodiscard]] const std::vector<Setting>& settings();
-// Throws: base::InputError with every problem found.
-[[nodiscard]] std::vector<Setting> parse_settings(std::string_view yaml, const std::string& file);
 
 // Returns: the equations of every two graphs of a setting, which may be false.
 [[nodiscard]] std::vector<Equation> pairs_of_graphs(const Setting& setting);

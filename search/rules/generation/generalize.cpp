@@ -46,20 +46,18 @@ std::optional<Joint> free_operator(const Joint& j) {
   return std::nullopt;
 }
 
-Numbers renamed(const Numbers& n, char from, char to) {
-  const auto letters = letters_of(n);
-  Numbers result = n;
-  for (const char c : letters.value_or(""))
-    for (std::size_t a = 0; c == from && a < n.size(); ++a) result[a] += symbol(to)[a] - symbol(from)[a];
-  return result;
+Numbers without(Numbers n, char letter) {
+  for (auto times = std::ranges::count(letters_of(n).value_or(""), letter); times > 0; --times) n = minus(n, symbol(letter));
+  return n;
 }
 
-Numbers without(const Numbers& n, char letter) {
-  const auto letters = letters_of(n);
-  Numbers result = n;
-  for (const char c : letters.value_or(""))
-    for (std::size_t a = 0; c == letter && a < n.size(); ++a) result[a] -= symbol(letter)[a];
-  return result;
+Numbers renamed(Numbers n, char from, char to) {
+  for (auto times = std::ranges::count(letters_of(n).value_or(""), from); times > 0; --times) n = plus(minus(n, symbol(from)), symbol(to));
+  return n;
+}
+
+void set_size(Types& t, std::size_t dim, const Numbers& n) {
+  for (std::size_t a = 0; a < n.size(); ++a) t[a].size[dim] = n[a];
 }
 
 struct Use {
@@ -125,9 +123,7 @@ std::optional<Joint> free_sizes(const Joint& j) {
       for (std::size_t p = 0; p < places.size(); ++p)
         if ((chosen >> p & 1U) != 0) {
           Types& t = variables[places[p].variable].types;
-          const std::size_t d = places[p].dim;
-          const Numbers n = renamed(dim_size(t, d), letter, fresh);
-          for (std::size_t a = 0; a < n.size(); ++a) t[a].size[d] = n[a];
+          set_size(t, places[p].dim, renamed(dim_size(t, places[p].dim), letter, fresh));
         }
       if (auto more = accept(j, variables, j.term)) return more;
       Term t = j.term;
@@ -156,10 +152,7 @@ std::optional<Joint> join_sizes(const Joint& j) {
       if (!together || std::ranges::none_of(sizes, [&](const std::string& s) { return s.find(a) != std::string::npos; })) continue;
       std::vector<Variable> variables = j.variables;
       for (Variable& v : variables)
-        for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-          const Numbers n = without(dim_size(v.types, d), b);
-          for (std::size_t i = 0; i < n.size(); ++i) v.types[i].size[d] = n[i];
-        }
+        for (std::size_t d = 0; d < v.types[0].rank; ++d) set_size(v.types, d, without(dim_size(v.types, d), b));
       Term t = j.term;
       for (Node& n : t.nodes) {
         n.at = without(n.at, b);
@@ -211,13 +204,8 @@ bool expressible(const Joint& j) {
     for (std::size_t d = 0; d < v.types[0].rank; ++d)
       if (!letters_of(dim_size(v.types, d))) return false;
   return std::ranges::all_of(j.term.nodes, [&](const Node& n) {
-    std::array<const Types*, 3> in{};
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &j.types[n.inputs[i]];
-    const auto is_named = [&](const Numbers& at) {
-      return is_split(n.kind) ? names_position(at, j.variables) : dims_adding_to(at, j.variables).has_value();
-    };
-    return !size_condition(n, std::span(in).first(n.inputs.size())) && (n.at == Numbers{} || is_named(n.at)) &&
-           (n.by == Numbers{} || dims_adding_to(n.by, j.variables));
+    return !size_condition(n, j.types) && (n.at == Numbers{} || names_size(n, n.at, j.variables)) &&
+           (n.by == Numbers{} || names_size(n, n.by, j.variables));
   });
 }
 

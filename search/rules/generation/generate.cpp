@@ -42,9 +42,8 @@ std::vector<TypedEquation> for_all_functions(const std::vector<Equation>& equati
 
 // Something to be found by, and all that the target needs.
 bool is_rule(const Term& source, const Term& target, const std::vector<Variable>& variables) {
-  for (const std::uint8_t o : source.outputs)
-    if (source.nodes[o].kind == Kind::variable) return false;
-  return uses_all_of(source, target) && knows_its_sizes(source, variables);
+  return std::ranges::none_of(source.outputs, [&](std::uint8_t o) { return source.nodes[o].kind == Kind::variable; }) &&
+         uses_all_of(source, target) && knows_its_sizes(source, variables);
 }
 
 std::vector<Rule> rules_from(const std::vector<TypedEquation>& equations, const std::vector<Proof>& proofs) {
@@ -81,12 +80,8 @@ Generated generate(const GenerateConfig& config) {
   std::vector<Equation> found;
   for (const Setting& setting : settings()) {
     if (!config.families.empty() && std::ranges::find(config.families, setting.family) == config.families.end()) continue;
-    if (setting.use == SettingUse::shard) {
-      std::ranges::move(sharded_forms(setting), std::back_inserter(found));
-      continue;
-    }
-    if (setting.use == SettingUse::compare) {
-      std::ranges::move(pairs_of_graphs(setting), std::back_inserter(found));
+    if (setting.use != SettingUse::enumerate) {
+      std::ranges::move(setting.use == SettingUse::shard ? sharded_forms(setting) : pairs_of_graphs(setting), std::back_inserter(found));
       continue;
     }
     Enumerated e = enumerate(setting, config.operators + setting.more);
@@ -105,7 +100,7 @@ Generated generate(const GenerateConfig& config) {
   report(fmt::format("{} pairs are new, {} with every function", pruned.equations.size(), equations.size()));
 
   const Clock::time_point proving = Clock::now();
-  const std::vector<Proof> proofs = prove_all(axioms(), {}, equations, config.processes, [&](std::size_t done) {
+  const std::vector<Proof> proofs = prove_all(axioms(), equations, config.processes, [&](std::size_t done) {
     if (done % 500 == 0) report(fmt::format("{} of {} proofs", done, equations.size()));
   });
   s.prove_s = seconds_since(proving);

@@ -20,7 +20,8 @@ Degree exchanged(Degree d) {
 
 class Matching {
  public:
-  Matching(const Joint& general, const Joint& special) : g_(general), s_(special), bound_(general.variables.size(), kUnbound) {}
+  Matching(const Joint& general, const Joint& special, bool ordered_summands)
+      : g_(general), s_(special), ordered_summands_(ordered_summands), bound_(general.variables.size(), kUnbound) {}
 
   // Tries the names of the degrees as they are, then exchanged, which may make a difference where an operator has one.
   bool match_up_to_degrees(bool swapped) {
@@ -30,7 +31,6 @@ class Matching {
     const bool named = std::ranges::any_of(s_.term.nodes, [](const Node& n) { return n.degree != exchanged(n.degree); });
     return named && match(swapped);
   }
-  void keep_order_of_summands() { ordered_summands_ = true; }
   const std::vector<std::uint8_t>& bound() const { return bound_; }
 
  private:
@@ -97,11 +97,8 @@ class Matching {
   }
   // A split where no dims say: each of its parts stands for one size.
   bool parts_agree(const Node& a, const Node& b, std::map<Numbers, Numbers>& sizes) const {
-    Numbers rest_a = dim_size(g_.types[a.inputs[0]], a.axis), rest_b = dim_size(s_.types[b.inputs[0]], b.axis);
-    for (std::size_t i = 0; i < rest_a.size(); ++i) {
-      rest_a[i] -= a.at[i];
-      rest_b[i] -= b.at[i];
-    }
+    const Numbers rest_a = minus(dim_size(g_.types[a.inputs[0]], a.axis), a.at);
+    const Numbers rest_b = minus(dim_size(s_.types[b.inputs[0]], b.axis), b.at);
     for (const auto& [part, stands_for] : {std::pair(a.at, b.at), std::pair(rest_a, rest_b)})
       if (const auto [it, fresh] = sizes.try_emplace(part, stands_for); !fresh && it->second != stands_for) return false;
     return true;
@@ -110,17 +107,14 @@ class Matching {
     const auto dims = dims_adding_to(n, g_.variables);
     if (!dims) return std::nullopt;
     Numbers sum{};
-    for (const VariableDim& d : *dims) {
-      const Numbers size = dim_size(s_.types[bound_[d.variable]], d.dim);
-      for (std::size_t a = 0; a < sum.size(); ++a) sum[a] += size[a];
-    }
+    for (const VariableDim& d : *dims) sum = plus(sum, dim_size(s_.types[bound_[d.variable]], d.dim));
     return sum;
   }
 
   const Joint& g_;
   const Joint& s_;
+  bool ordered_summands_;
   std::vector<std::uint8_t> bound_;
-  bool ordered_summands_ = false;
   bool exchange_ = false;  // d of the special equation is e of the general one
 };
 
@@ -139,12 +133,9 @@ std::vector<std::uint8_t> append(std::vector<Node>& to, const Term& t) {
 
 Joint join(const Equation& e) {
   Joint j;
-  std::vector<std::uint8_t> number(e.variables.size(), kUnbound);  // of used variables
-  for (const Term* t : {&e.left, &e.right})
-    for (const Node& n : t->nodes)
-      if (n.kind == Kind::variable) number[n.variable] = 0;
+  std::vector<std::uint8_t> number(e.variables.size());  // of used variables
   for (std::size_t v = 0; v < number.size(); ++v)
-    if (number[v] != kUnbound) {
+    if (uses(e.left, v) || uses(e.right, v)) {
       number[v] = static_cast<std::uint8_t>(j.variables.size());
       j.variables.push_back(e.variables[v]);
     }
@@ -174,16 +165,12 @@ Equation separate(const Joint& j) {
 
 std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special) {
   if (general.term.outputs.size() != special.term.outputs.size()) return std::nullopt;
-  Matching m(general, special);
+  Matching m(general, special, false);
   if (m.match_up_to_degrees(false) || m.match_up_to_degrees(true)) return m.bound();
   return std::nullopt;
 }
 
 // Names that turn the left side into the right one and the right into the left have an inverse: they only rename.
-bool is_symmetric(const Joint& j) {
-  Matching m(j, j);
-  m.keep_order_of_summands();
-  return m.match_up_to_degrees(true);
-}
+bool is_symmetric(const Joint& j) { return Matching(j, j, true).match_up_to_degrees(true); }
 
 }  // namespace rules

@@ -44,7 +44,6 @@ std::uint64_t side_code(const Joint& j, std::size_t from) {
 }
 
 struct Candidate {
-  int operators = 0, widest = 0;
   std::string text;
   Joint joint;
 };
@@ -54,21 +53,16 @@ class Pruner {
   explicit Pruner(Pruned& counts) : counts_(counts) {}
 
   void add(Candidate&& c) {
-    const auto [left, right] = codes(c.joint);
+    const std::uint64_t left = side_code(c.joint, 0), right = side_code(c.joint, c.joint.outputs);
     // A variable as a whole side stands for anything: such equations are compared by their other side.
-    bool dropped = false;
-    for (const auto& key : {std::pair(left, right), std::pair(right, left), std::pair(left, kAny), std::pair(right, kAny)}) {
-      const auto it = by_code_.find(key.first * 31 + key.second);
+    for (const std::uint64_t key : {code(left, right), code(right, left), code(left, kAny), code(right, kAny)}) {
+      const auto it = by_code_.find(key);
       if (it == by_code_.end()) continue;
       for (const std::size_t k : it->second)
-        if (const auto bound = instance(kept[k], c.joint)) {
-          count(*bound, c.joint);
-          dropped = true;
-          break;
-        }
-      if (dropped) return;
+        if (const auto bound = instance(kept[k], c.joint)) return count(*bound, c.joint);
     }
-    for (const auto& key : keys(c.joint, left, right)) by_code_[key.first * 31 + key.second].push_back(kept.size());
+    const bool l = bare(c.joint, 0), r = bare(c.joint, c.joint.outputs);
+    if (!l || !r) by_code_[code(l ? right : left, l || r ? kAny : right)].push_back(kept.size());
     kept.push_back(std::move(c.joint));
   }
 
@@ -77,19 +71,11 @@ class Pruner {
  private:
   static constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
-  static std::pair<std::uint64_t, std::uint64_t> codes(const Joint& j) { return {side_code(j, 0), side_code(j, j.outputs)}; }
+  static std::uint64_t code(std::uint64_t left, std::uint64_t right) { return left * 31 + right; }
   // Returns whether some output of a side is a mere variable.
   static bool bare(const Joint& j, std::size_t from) {
-    for (std::size_t i = 0; i < j.outputs; ++i)
-      if (j.term.nodes[j.term.outputs[from + i]].kind == Kind::variable) return true;
-    return false;
-  }
-  static std::vector<std::pair<std::uint64_t, std::uint64_t>> keys(const Joint& j, std::uint64_t left, std::uint64_t right) {
-    const bool l = bare(j, 0), r = bare(j, j.outputs);
-    if (l && r) return {};
-    if (l) return {{right, kAny}};
-    if (r) return {{left, kAny}};
-    return {{left, right}};
+    return std::ranges::any_of(std::span(j.term.outputs).subspan(from, j.outputs),
+                               [&](std::uint8_t o) { return j.term.nodes[o].kind == Kind::variable; });
   }
 
   void count(const std::vector<std::uint8_t>& bound, const Joint& special) {
@@ -120,17 +106,16 @@ void shorten_names(std::vector<Variable>& variables) {
 
 // Small and general equations come first, so that their special cases meet them; the text breaks ties.
 bool by_size(const Candidate& a, const Candidate& b) {
-  return std::tuple(a.operators, -a.widest, a.text.size(), std::string_view(a.text)) <
-         std::tuple(b.operators, -b.widest, b.text.size(), std::string_view(b.text));
+  const auto measures = [](const Candidate& c) {
+    return std::tuple(c.joint.operators_left + c.joint.operators_right, -std::ssize(c.joint.variables), c.text.size(),
+                      std::string_view(c.text));
+  };
+  return measures(a) < measures(b);
 }
 
-Candidate measured(Joint j) {
-  Candidate c;
-  c.operators = j.operators_left + j.operators_right;
-  c.widest = static_cast<int>(j.variables.size());
-  c.joint = std::move(j);
-  c.text = to_text(c.joint.term, c.joint.variables);
-  return c;
+Candidate candidate(Joint j) {
+  std::string text = to_text(j.term, j.variables);
+  return {std::move(text), std::move(j)};
 }
 
 }  // namespace
@@ -142,7 +127,7 @@ Pruned prune(const std::vector<Equation>& equations) {
   for (const Equation& e : equations) {
     Joint j = join(e);
     if (!expressible(j)) continue;
-    if (seen.insert(shape_text(j)).second) candidates.push_back(measured(std::move(j)));
+    if (seen.insert(shape_text(j)).second) candidates.push_back(candidate(std::move(j)));
     else ++result.renamed;
   }
   // Special cases of what was found, then of what that is a special case of itself.
@@ -152,10 +137,10 @@ Pruned prune(const std::vector<Equation>& equations) {
     for (Candidate& c : candidates) pruner.add(std::move(c));
     candidates.clear();
     for (Joint& j : pruner.kept) {
-      if (general) candidates.push_back(measured(std::move(j)));
+      if (general) candidates.push_back(candidate(std::move(j)));
       else if (!holds(j)) ++result.refuted;
       else if (shares_by_coincidence(j)) ++result.implied;
-      else candidates.push_back(measured(generalize(std::move(j))));
+      else candidates.push_back(candidate(generalize(std::move(j))));
     }
   }
   std::ranges::stable_sort(candidates, by_size);

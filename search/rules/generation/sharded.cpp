@@ -1,8 +1,6 @@
 #include "search/rules/generation/enumerate.hpp"
 #include "search/rules/language/typing.hpp"
 
-#include <algorithm>
-
 namespace rules {
 namespace {
 
@@ -14,22 +12,15 @@ Term form(const Node& computing, const std::vector<const Node*>& moves, const No
     t.nodes.push_back(std::move(n));
     return static_cast<std::uint8_t>(t.nodes.size() - 1);
   };
-  for (std::size_t v = 0; v < moves.size(); ++v) {
-    std::uint8_t at = append({.kind = Kind::variable, .variable = static_cast<std::uint8_t>(v)});
-    if (moves[v] != nullptr) {
-      Node move = *moves[v];
-      move.inputs = {at};
-      at = append(std::move(move));
-    }
-    op.inputs.push_back(at);
-  }
-  std::uint8_t at = append(std::move(op));
-  if (last != nullptr) {
-    Node move = *last;
-    move.inputs = {at};
-    at = append(std::move(move));
-  }
-  t.outputs = {at};
+  const auto moved = [&](std::uint8_t at, const Node* move) {
+    if (move == nullptr) return at;
+    Node n = *move;
+    n.inputs = {at};
+    return append(std::move(n));
+  };
+  for (std::size_t v = 0; v < moves.size(); ++v)
+    op.inputs.push_back(moved(append({.kind = Kind::variable, .variable = static_cast<std::uint8_t>(v)}), moves[v]));
+  t.outputs = {moved(append(std::move(op)), last)};
   return canonical(t);
 }
 
@@ -37,7 +28,7 @@ Term form(const Node& computing, const std::vector<const Node*>& moves, const No
 
 std::vector<Equation> sharded_forms(const Setting& setting) {
   std::vector<Equation> all;
-  std::vector<const Node*> layouts;
+  std::vector<const Node*> layouts{nullptr};  // and none
   for (const Node& n : setting.operators)
     if (is_layout(n.kind)) layouts.push_back(&n);
   for (const Node& n : setting.operators) {
@@ -48,8 +39,6 @@ std::vector<Equation> sharded_forms(const Setting& setting) {
     if (!types) continue;
     const auto choose = [&](auto&& self, std::size_t i) -> void {
       if (i < moves.size()) {
-        moves[i] = nullptr;
-        self(self, i + 1);
         for (const Node* move : layouts) {
           moves[i] = move;
           self(self, i + 1);
@@ -57,7 +46,7 @@ std::vector<Equation> sharded_forms(const Setting& setting) {
         return;
       }
       // Only forms whose layout is that of the plain operator can take its place.
-      for (const Node* last : layouts) {
+      for (const Node* last : std::span(layouts).subspan(1)) {
         Term cut = form(n, moves, last);
         const auto cut_types = types_of(cut, setting.variables);
         if (cut_types && (*cut_types)[cut.outputs[0]] == (*types)[plain.outputs[0]])

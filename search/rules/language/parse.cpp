@@ -45,8 +45,7 @@ class TermReader {
       const std::string_view name = r_.name();
       const bool dim_follows = r_.take(".");
       if (or_letters && !dim_follows && name.size() == 1 && is_letter_of(name[0], variables_)) {
-        const Numbers letter = symbol(name[0]);
-        for (std::size_t a = 0; a < n.size(); ++a) n[a] += letter[a];
+        n = plus(n, symbol(name[0]));
         continue;
       }
       const auto v = variable(name);
@@ -54,10 +53,8 @@ class TermReader {
       if (!dim_follows) r_.expect(".");
       const int dim = r_.number();
       const Types& t = variables_[*v].types;
-      const auto d = static_cast<std::size_t>(dim);
       if (dim >= t[0].rank) r_.fail_at(from, fmt::format("{} has no dim {}", name, dim));
-      const Numbers dim_sizes = dim_size(t, d);
-      for (std::size_t a = 0; a < n.size(); ++a) n[a] += dim_sizes[a];
+      n = plus(n, dim_size(t, static_cast<std::size_t>(dim)));
     } while (r_.take("+"));
     return n;
   }
@@ -74,22 +71,19 @@ class TermReader {
     // Without brackets an operator has no function built in.
     if (parameters == Parameters::function && !r_.take("[")) return;
     if (parameters != Parameters::function) r_.expect("[");
-    parameters_of(n, parameters);
-    r_.expect("]");
-  }
-  void parameters_of(Node& n, Parameters parameters) {
     if (has_axis(n.kind)) n.axis = axis();
     switch (parameters) {
       case Parameters::none:
       case Parameters::name:
-      case Parameters::axis: return;
-      case Parameters::function: n.function = function(); return;
-      case Parameters::axis_position: r_.expect("at"), n.at = dims(true); return;
-      case Parameters::size: n.at = dims(); return;
-      case Parameters::two_sizes: n.at = dims(), r_.expect(","), n.by = dims(); return;
-      case Parameters::axis_and_degree: r_.expect(","), n.degree = r_.degree(); return;
-      case Parameters::degree: n.degree = r_.degree(); return;
+      case Parameters::axis: break;
+      case Parameters::function: n.function = function(); break;
+      case Parameters::axis_position: r_.expect("at"), n.at = dims(true); break;
+      case Parameters::size: n.at = dims(); break;
+      case Parameters::two_sizes: n.at = dims(), r_.expect(","), n.by = dims(); break;
+      case Parameters::axis_and_degree: r_.expect(","), n.degree = r_.degree(); break;
+      case Parameters::degree: n.degree = r_.degree(); break;
     }
+    r_.expect("]");
   }
 
   Function function() {

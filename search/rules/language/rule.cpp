@@ -9,11 +9,6 @@
 
 namespace rules {
 
-TypedEquation::TypedEquation() {
-  static const TypedEquation empty{Content{}};
-  content_ = empty.content_;
-}
-
 std::optional<TypedEquation> TypedEquation::make(Equation statement) {
   std::optional<std::vector<Types>> left = types_of(statement.left, statement.variables);
   if (!left) return std::nullopt;

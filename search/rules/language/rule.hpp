@@ -22,7 +22,7 @@ struct Equation {
 // Copies share what they say, which does not change: both directions of an equation, and every selection of rules, are copies.
 class TypedEquation {
  public:
-  TypedEquation();  // no variables, no outputs
+  TypedEquation() : TypedEquation(Content{}) {}  // no variables, no outputs
   // Returns: the equation with the types of its nodes; nullopt: a side is ill typed over the variables. The outputs of the two sides may
   // differ in type: whoever proves the equation refutes it then.
   [[nodiscard]] static std::optional<TypedEquation> make(Equation statement);

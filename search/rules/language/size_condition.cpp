@@ -22,9 +22,7 @@ constexpr SizeCondition kGroups{"has a kernel whose outputs are no multiple of i
 constexpr SizeCondition kHeads{"reads a last dim that is no multiple of 3", "queries, keys and values lie side by side: e.g. [b, s, 3h]"};
 
 std::optional<SizeCondition> of_split(const Node& n, const Types& x) {
-  Numbers rest = dim_size(x, n.axis);
-  for (std::size_t a = 0; a < rest.size(); ++a) rest[a] -= n.at[a];
-  return letters_of(n.at) && letters_of(rest) ? std::nullopt : std::optional(kOutside);
+  return letters_of(n.at) && letters_of(minus(dim_size(x, n.axis), n.at)) ? std::nullopt : std::optional(kOutside);
 }
 
 std::optional<SizeCondition> of_convolution(const Types& x, const Types& w) {
@@ -35,15 +33,11 @@ std::optional<SizeCondition> of_convolution(const Types& x, const Types& w) {
 
 }  // namespace
 
-std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types* const> inputs) {
-  switch (n.kind) {
-    case Kind::split0:
-    case Kind::split1: return of_split(n, *inputs[0]);
-    case Kind::conv:
-    case Kind::conv_bias: return of_convolution(*inputs[0], *inputs[1]);
-    case Kind::attention: return quotient(dim_size(*inputs[0], 2), {3, 3, 3}) ? std::nullopt : std::optional(kHeads);
-    default: return std::nullopt;
-  }
+std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types> types) {
+  if (is_split(n.kind)) return of_split(n, types[n.inputs[0]]);
+  if (is_convolution(n.kind)) return of_convolution(types[n.inputs[0]], types[n.inputs[1]]);
+  if (n.kind == Kind::attention && !quotient(dim_size(types[n.inputs[0]], 2), {3, 3, 3})) return kHeads;
+  return std::nullopt;
 }
 
 }  // namespace rules

@@ -12,11 +12,6 @@ constexpr std::int64_t kDivisor = 30 * 30 * 30 * 30;  // every degree symbol's v
 constexpr std::size_t kMostTerms = 4;                 // of a sum of letters in the table
 using Table = std::map<Numbers, std::string>;
 
-Numbers plus(Numbers a, const Numbers& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
-  return a;
-}
-
 Numbers drawn_for(char letter) {
   base::Random random(static_cast<std::uint64_t>(letter));
   Numbers n;
@@ -36,6 +31,15 @@ void add_sums(Table& table, const Numbers& sum, const std::string& letters) {
 constexpr std::array<std::array<std::int64_t, 3>, kAssignments> kDegrees{{{2, 3, 2}, {3, 5, 2}, {5, 2, 2}}};
 
 }  // namespace
+
+Numbers plus(Numbers a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+Numbers minus(Numbers a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
 
 Numbers symbol(char letter) {
   static const std::array<Numbers, 26> all = [] {
@@ -59,10 +63,7 @@ std::optional<std::string> letters_of(const Numbers& sizes) {
   }();
   if (const auto it = table.find(sizes); it != table.end()) return it->second;
   for (char c = 'a'; c <= 'z'; ++c) {  // five letters
-    Numbers rest = sizes;
-    const Numbers s = symbol(c);
-    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= s[i];
-    if (const auto it = table.find(rest); it != table.end() && it->second.front() >= c) return c + it->second;
+    if (const auto it = table.find(minus(sizes, symbol(c))); it != table.end() && it->second.front() >= c) return c + it->second;
   }
   return std::nullopt;
 }

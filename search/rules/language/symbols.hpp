@@ -12,6 +12,8 @@ namespace rules {
 // Two numbers may be in a relation by coincidence; three unrelated pairs have not been seen in one.
 inline constexpr int kAssignments = 3;
 using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each assignment
+[[nodiscard]] Numbers plus(Numbers a, const Numbers& b);
+[[nodiscard]] Numbers minus(Numbers a, const Numbers& b);
 
 // --- sizes --------------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ namespace rules {
 
 Numbers dim_size(const Types& t, std::size_t dim) { return {t[0].size[dim], t[1].size[dim], t[2].size[dim]}; }
 Numbers dim_degree(const Types& t, std::size_t dim) { return {t[0].degree[dim], t[1].degree[dim], t[2].degree[dim]}; }
+Numbers summands_of(const Types& t) { return {t[0].summands, t[1].summands, t[2].summands}; }
+Numbers copies_of(const Types& t) { return {t[0].copies, t[1].copies, t[2].copies}; }
+
 namespace {
 
 // Copies what an output needs of `from`, equal nodes once.
@@ -68,6 +71,13 @@ std::optional<std::size_t> other_half(const Term& t, std::size_t node) {
     if (is_split(m.kind) && m.kind != n.kind && m.inputs == n.inputs && m.axis == n.axis && m.at == n.at) return i;
   }
   return std::nullopt;
+}
+
+std::vector<std::size_t> whole_operators(const Term& t) {
+  std::vector<std::size_t> operators;
+  for (std::size_t n = 0; n < t.nodes.size(); ++n)
+    if (t.nodes[n].kind != Kind::variable && other_half(t, n).value_or(n) >= n) operators.push_back(n);
+  return operators;
 }
 
 }  // namespace rules

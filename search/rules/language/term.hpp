@@ -39,6 +39,8 @@ struct Type {
 using Types = std::array<Type, kAssignments>;
 [[nodiscard]] Numbers dim_size(const Types& t, std::size_t dim);    // whole, in each assignment
 [[nodiscard]] Numbers dim_degree(const Types& t, std::size_t dim);  // in each assignment
+[[nodiscard]] Numbers summands_of(const Types& t);
+[[nodiscard]] Numbers copies_of(const Types& t);
 
 struct Node {
   Kind kind = Kind::variable;
@@ -80,5 +82,7 @@ struct Term {
 [[nodiscard]] bool uses_all_of(const Term& source, const Term& target);
 // Returns: the node that is the other half of the split which a node is half of; nullopt where there is none.
 [[nodiscard]] std::optional<std::size_t> other_half(const Term& t, std::size_t node);
+// Returns: the nodes that are no variables, of two halves of a split the first alone.
+[[nodiscard]] std::vector<std::size_t> whole_operators(const Term& t);
 
 }  // namespace rules

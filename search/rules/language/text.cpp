@@ -9,25 +9,16 @@
 namespace rules {
 
 std::string to_text(Degree d) {
-  std::string text;
-  const auto join = [&](std::string_view symbol, int power) {
-    for (int i = 0; i < power; ++i) text += fmt::format("{}{}", text.empty() ? "" : "*", symbol);
-  };
-  join("d", d.powers[0]);
-  join("e", d.powers[1]);
-  join("2", d.powers[2]);
-  return text.empty() ? "1" : text;
+  std::string factors;
+  for (std::size_t s = 0; s < d.powers.size(); ++s) factors.append(d.powers[s], "de2"[s]);
+  return factors.empty() ? "1" : fmt::format("{}", fmt::join(factors, "*"));
 }
+
+std::string degree_text(const Numbers& values) { return to_text(degree_from(values).value()); }
 
 namespace {
 
 using Variables = std::span<const Variable>;
-
-std::string product_text(const Numbers& values) {
-  const std::optional<Degree> d = degree_from(values);
-  if (!d) throw std::logic_error(fmt::format("degree {} is no product of the degree symbols", values[0]));
-  return to_text(*d);
-}
 
 bool adds_up(const Numbers& left, Variables variables, std::size_t from, int terms, std::vector<VariableDim>& chosen) {
   for (std::size_t v = from; v < variables.size(); ++v)
@@ -35,19 +26,22 @@ bool adds_up(const Numbers& left, Variables variables, std::size_t from, int ter
       const Numbers n = dim_size(variables[v].types, d);
       chosen.push_back({static_cast<std::uint8_t>(v), static_cast<std::uint8_t>(d)});
       if (n == left) return true;
-      Numbers rest;
-      bool less = terms > 1;
-      for (std::size_t a = 0; a < n.size(); ++a) less = (rest[a] = left[a] - n[a]) > 0 && less;
-      if (less && adds_up(rest, variables, v, terms - 1, chosen)) return true;
+      const Numbers rest = minus(left, n);
+      if (terms > 1 && std::ranges::min(rest) > 0 && adds_up(rest, variables, v, terms - 1, chosen)) return true;
       chosen.pop_back();
     }
   return false;
 }
 
+bool has_letters_of(const Numbers& size, Variables variables) {
+  const auto letters = letters_of(size);
+  return letters && !letters->empty() && std::ranges::all_of(*letters, [&](char c) { return is_letter_of(c, variables); });
+}
+
 // "w.1+u.1"
 std::string dims_text(const Numbers& n, Variables variables) {
   const auto dims = dims_adding_to(n, variables);
-  if (!dims && names_position(n, variables)) return fmt::format("{}", fmt::join(letters_of(n).value(), "+"));
+  if (!dims && has_letters_of(n, variables)) return fmt::format("{}", fmt::join(letters_of(n).value(), "+"));
   if (!dims) throw std::logic_error(fmt::format("size {} is no sum of variables' dims", n[0]));
   std::string text;
   for (const VariableDim& d : *dims) text += fmt::format("{}{}.{}", text.empty() ? "" : "+", variables[d.variable].name, d.dim);
@@ -104,10 +98,8 @@ std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Var
   return std::nullopt;
 }
 
-bool names_position(const Numbers& at, Variables variables) {
-  if (dims_adding_to(at, variables)) return true;
-  const auto letters = letters_of(at);
-  return letters && !letters->empty() && std::ranges::all_of(*letters, [&](char c) { return is_letter_of(c, variables); });
+bool names_size(const Node& n, const Numbers& size, Variables variables) {
+  return dims_adding_to(size, variables) || (is_split(n.kind) && has_letters_of(size, variables));
 }
 
 bool is_letter_of(char letter, Variables variables) {
@@ -128,12 +120,12 @@ std::string to_text(const Variable& v) {
   std::string text = v.name + ": [";
   for (std::size_t d = 0; d < t[0].rank; ++d) {
     text += (d == 0 ? "" : ", ") + written_size(dim_size(t, d));
-    if (t[0].degree[d] > 1) text += "/" + product_text(dim_degree(t, d));
+    if (t[0].degree[d] > 1) text += "/" + degree_text(dim_degree(t, d));
   }
   text += "]";
   if (t[0].index) text += " index";
-  if (t[0].summands > 1) text += " sum " + product_text({t[0].summands, t[1].summands, t[2].summands});
-  if (t[0].copies > 1) text += " copy " + product_text({t[0].copies, t[1].copies, t[2].copies});
+  if (t[0].summands > 1) text += " sum " + degree_text(summands_of(t));
+  if (t[0].copies > 1) text += " copy " + degree_text(copies_of(t));
   return text;
 }
 

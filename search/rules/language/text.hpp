@@ -12,7 +12,8 @@
 
 namespace rules {
 
-[[nodiscard]] std::string to_text(Degree d);  // "d*e*2"; "1" for no symbol
+[[nodiscard]] std::string to_text(Degree d);                   // "d*e*2"; "1" for no symbol
+[[nodiscard]] std::string degree_text(const Numbers& values);  // of the degree that has these values
 
 // "add(linear[relu](x, w), y)"; two outputs: "f(x) ; g(y)". The text has each output whole, whatever its outputs share. The brackets hold
 // a kind's parameters (kind.hpp); sizes are dims of variables ("w.1") or their sums ("w.1+u.1"), the position of a split that no dims add
@@ -30,8 +31,9 @@ struct VariableDim {
 [[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
 // Returns: whether a size of the variables is a sum that has this letter.
 [[nodiscard]] bool is_letter_of(char letter, std::span<const Variable> variables);
-// Returns: whether a text can name a split's position: dims add up to it, or its letters are some that variables' sizes are sums of.
-[[nodiscard]] bool names_position(const Numbers& at, std::span<const Variable> variables);
+// Returns: whether a text can name a size that a node has as an attribute: dims add up to it, or, for a split's position, its letters are
+// some that variables' sizes are sums of.
+[[nodiscard]] bool names_size(const Node& n, const Numbers& size, std::span<const Variable> variables);
 
 // Returns: the term in the form of `canonical`: the variables that it uses by number, then operators, equal ones once, inputs before users,
 // in the order of the text. Types are not checked.

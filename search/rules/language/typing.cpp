@@ -104,11 +104,6 @@ std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
 
 // --- operators ---
 
-Dims with(Dims dims, std::size_t at, std::int8_t loop) {
-  dims[at] = loop;
-  return dims;
-}
-
 // Layouts are apart: lay_out() holds those of the inputs against each other.
 bool same_sizes(const Type& a, const Type& b) { return a.rank == b.rank && a.index == b.index && a.size == b.size; }
 
@@ -231,25 +226,19 @@ std::optional<Type> transpose(Inputs in) {
   return lay_out(s, in, out);
 }
 
-// With a bias or without.
-std::optional<Type> layer_norm(Inputs in) {
+// Gains and biases, where there are any, lie along one dim.
+std::optional<Type> normalized(Inputs in, std::size_t along, int uncut = -1) {
   const Type& x = *in[0];
-  if (x.rank < 1) return std::nullopt;
   for (const Type* t : in.subspan(1))
-    if (t->rank != 1 || t->size[0] != x.size[x.rank - 1U]) return std::nullopt;
-  Space s = elementwise(x, x.rank - 1);
-  s.inputs[1] = s.inputs[2] = Dims{s.output[x.rank - 1U]};
+    if (t->rank != 1 || t->size[0] != x.size[along]) return std::nullopt;
+  Space s = elementwise(x, uncut);
+  s.inputs[1] = s.inputs[2] = Dims{s.output[along]};
   return lay_out(s, in, sizes_of(x));
 }
 
-std::optional<Type> batch_norm(Inputs in) {
-  const Type& x = *in[0];
-  if (x.rank != 4) return std::nullopt;
-  for (const Type* t : in.subspan(1))
-    if (t->rank != 1 || t->size[0] != x.size[1]) return std::nullopt;
-  Space s = elementwise(x);
-  s.inputs[1] = s.inputs[2] = Dims{s.output[1]};
-  return lay_out(s, in, sizes_of(x));
+std::optional<Type> normalized_rows(Inputs in) {
+  if (in[0]->rank < 1) return std::nullopt;
+  return normalized(in, in[0]->rank - 1U, in[0]->rank - 1);
 }
 
 std::optional<Type> embedding(const Node& n, Inputs in) {
@@ -261,7 +250,7 @@ std::optional<Type> embedding(const Node& n, Inputs in) {
   const std::int8_t v = s.loop(Cut::sum), e = s.loop();
   const std::size_t last = bag ? 1 : i.rank;
   s.inputs[1] = {v, e};
-  s.output = with(s.output, last, e);
+  s.output[last] = e;
   s.alone[1] = true;
   Type out = resized(i, last, w.size[1]);
   out.rank = static_cast<std::uint8_t>(last + 1);
@@ -302,10 +291,6 @@ std::optional<Type> summands(Inputs in) {
   return t;
 }
 
-bool holds_index(Inputs in) {
-  return std::ranges::any_of(in, [](const Type* t) { return t->index; });
-}
-
 }  // namespace
 
 std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers) {
@@ -320,7 +305,7 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::embedding:
     case Kind::embedding_bag: return embedding(n, in);
     default:
-      if (holds_index(in)) return std::nullopt;
+      if (std::ranges::any_of(in, &Type::index)) return std::nullopt;
   }
   switch (n.kind) {
     case Kind::linear:
@@ -345,11 +330,9 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::identity_kernel:
     case Kind::pool_kernel: return whole({numbers.at, numbers.at, 3, 3});
     case Kind::softmax:
-      if (in[0]->rank < 1) return std::nullopt;
-      return lay_out(elementwise(*in[0], in[0]->rank - 1), in, sizes_of(*in[0]));
     case Kind::layer_norm:
-    case Kind::rms_norm: return layer_norm(in);
-    case Kind::batch_norm: return batch_norm(in);
+    case Kind::rms_norm: return normalized_rows(in);
+    case Kind::batch_norm: return in[0]->rank == 4 ? normalized(in, 1) : std::nullopt;
     case Kind::attention: return attention(in);
     case Kind::summands: return summands(in);
     default: return std::nullopt;

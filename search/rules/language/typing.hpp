@@ -29,8 +29,8 @@ struct SizeCondition {
 };
 // Returns: the condition on its inputs' sizes that a node has and that their symbols do not imply: a split cuts where its tensor may have
 // ended, a convolution's channels need not divide into groups, attention's last dim into three. Nullopt: the node can be evaluated at any
-// sizes.
+// sizes. `types`: of all nodes of its term.
 // Requires: well typed.
-[[nodiscard]] std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types* const> inputs);
+[[nodiscard]] std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types> types);
 
 }  // namespace rules

@@ -1,18 +1,12 @@
 #include "search/rules/matching/graph_index.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "pcg/operators/head_dims.hpp"
 
 namespace rules {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 // The functions of rules and of graphs have the same order, which these casts rely on.
 Function function_of(pcg::Activation a) { return static_cast<Function>(a); }
@@ -35,12 +29,12 @@ class Describe {
   }
   void operator()(const pcg::Conv2d& o) {
     code(o.has_bias ? Kind::conv_bias : Kind::conv, function_of(o.activation));
-    f_.window = window_of(o);
+    f_.window = {o.rows, o.columns};
   }
   void operator()(const pcg::Pool2d& o) {
     if (o.rows.kernel == 0 || o.columns.kernel == 0) return;
     code(o.kind == pcg::Pool2d::Kind::max ? Kind::max_pool : Kind::average_pool);
-    f_.window = window_of(o);
+    f_.window = {o.rows, o.columns};
   }
   void operator()(const pcg::LayerNorm& o) { code(o.rms ? Kind::rms_norm : Kind::layer_norm); }
   void operator()(const pcg::BatchNorm&) { code(Kind::batch_norm); }
@@ -93,13 +87,9 @@ class Describe {
     f_.at = first ? o.length : o.begin;
   }
   void operator()(const pcg::Transpose& o) {
-    std::vector<int> last_two(o.permutation.size());
-    for (std::size_t i = 0; i < last_two.size(); ++i) last_two[i] = static_cast<int>(i);
-    if (last_two.size() < 2) return;
-    std::swap(last_two[last_two.size() - 1], last_two[last_two.size() - 2]);
-    if (o.permutation != last_two) return;
+    if (o.permutation.size() < 2 || o.permutation != last_two_swapped(o.permutation.size())) return;
     code(Kind::transpose);
-    f_.dim = static_cast<std::int8_t>(last_two.size() - 2);
+    f_.dim = static_cast<std::int8_t>(o.permutation.size() - 2);
   }
   void operator()(const pcg::Reduction& o) {
     if (o.kind != pcg::Reduction::Kind::sum) return;
@@ -140,14 +130,15 @@ Code code_of(Kind kind, Function function) {
 static_assert(kCodes < kNoCode);
 
 Window window_of(const pcg::Operator& op) {
-  return std::visit(Overloaded{[](const pcg::Conv2d& o) {
-                                 return Window{o.rows, o.columns};
-                               },
-                               [](const pcg::Pool2d& o) {
-                                 return Window{o.rows, o.columns};
-                               },
-                               [](const auto&) { return Window{}; }},
-                    op);
+  if (const auto* conv = std::get_if<pcg::Conv2d>(&op)) return {conv->rows, conv->columns};
+  const auto& pool = std::get<pcg::Pool2d>(op);
+  return {pool.rows, pool.columns};
+}
+std::vector<int> last_two_swapped(std::size_t rank) {
+  std::vector<int> dims(rank);
+  std::iota(dims.begin(), dims.end(), 0);
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  return dims;
 }
 Window same_window(int kernel_h, int kernel_w) {
   return {.rows = {.kernel = kernel_h, .padding = (kernel_h - 1) / 2}, .columns = {.kernel = kernel_w, .padding = (kernel_w - 1) / 2}};

@@ -1,16 +1,9 @@
 #include "search/rules/matching/match.hpp"
 
 namespace rules {
-namespace {
 
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
-
-}  // namespace
-
-SizeText size_text(const Numbers& n) {
-  // Nullopt does not occur in rules that were read; it stands for a size that nothing has.
-  return {letters_of(n).value_or("?"), n[0]};
-}
+// What is no sum of letters does not occur in rules that were read; "?" stands for a size that nothing has.
+SizeText size_text(const Numbers& n) { return {letters_of(n).value_or("?"), n[0]}; }
 
 Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size) {
   if (text.letters.empty()) return text.number == size ? Learnt::agrees : Learnt::disagrees;
@@ -18,7 +11,7 @@ Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size) {
   int unknown = 0, times = 0;
   char letter = 0;
   for (char c : text.letters) {  // sorted: equal letters are neighbours
-    if (!is_letter(c)) return Learnt::disagrees;
+    if (c == '?') return Learnt::disagrees;
     const std::int64_t s = sizes[index_of(c)];
     known += s;
     if (s != 0) continue;
@@ -37,7 +30,7 @@ std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& te
   if (text.letters.empty()) return text.number;
   std::int64_t sum = 0;
   for (char c : text.letters) {
-    if (!is_letter(c) || sizes[index_of(c)] == 0) return std::nullopt;
+    if (c == '?' || sizes[index_of(c)] == 0) return std::nullopt;
     sum += sizes[index_of(c)];
   }
   return sum;

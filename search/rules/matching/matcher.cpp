@@ -20,6 +20,47 @@ std::uint64_t word_of(const NodeFacts& f, bool swapped) {
   return swapped ? word_of(p[1], p[0], p[2]) : word_of(p[0], p[1], p[2]);
 }
 
+// Which nodes of `after` have to be looked at again: fresh ones, and old ones that read other tensors or are read by others.
+std::vector<std::uint8_t> find_changed(const GraphIndex& before, const GraphIndex& after, std::span<const pcg::NodeId> fresh,
+                                       std::span<const std::optional<pcg::NodeId>> renumbered) {
+  std::vector<std::uint8_t> changed(after.size());
+  for (pcg::NodeId n : fresh) changed[n.value] = 1;
+  const auto same_tensor = [&](TensorId old, TensorId now) {
+    const TensorFacts &a = before.tensor(old), &b = after.tensor(now);
+    return renumbered[a.node] && renumbered[a.node]->value == b.node && a.output == b.output;
+  };
+  const auto same_readers = [&](TensorId old, TensorId now) {
+    const auto a = before.readers(old), b = after.readers(now);
+    return a.size() == b.size() && std::ranges::all_of(a, [&](std::uint32_t reader) {
+             return renumbered[reader] && std::ranges::find(b, renumbered[reader]->value) != b.end();
+           });
+  };
+  for (std::uint32_t n = 0; n < renumbered.size(); ++n) {
+    if (!renumbered[n]) continue;
+    const std::uint32_t now = renumbered[n]->value;
+    bool same = std::ranges::equal(before.inputs(n), after.inputs(now), same_tensor);
+    for (int o = 0; same && o < before.outputs(n); ++o) same = same_readers(before.output(n, o), after.output(now, o));
+    if (!same) changed[now] = 1;
+  }
+  return changed;
+}
+
+// Whether all that a match names is still there and unchanged; gives it the new numbers.
+bool survives(Match& m, std::span<const std::optional<pcg::NodeId>> renumbered, std::span<const std::uint8_t> changed,
+              const Pattern& pattern) {
+  for (pcg::NodeId& n : m.nodes) {
+    if (!renumbered[n.value] || changed[renumbered[n.value]->value] != 0) return false;
+    n = *renumbered[n.value];
+  }
+  for (std::size_t v = 0; v < m.variables.size(); ++v) {
+    if (!pattern.variables[v].used && !pattern.variables[v].scalar) continue;
+    pcg::TensorRef& t = m.variables[v];
+    if (!renumbered[t.node.value]) return false;
+    t.node = *renumbered[t.node.value];
+  }
+  return true;
+}
+
 }  // namespace
 
 struct Matcher::State {
@@ -88,7 +129,8 @@ struct Matcher::State {
 
   State(std::span<const Rule> rules, const pcg::Pcg& g) : graph(g), before(pcg::Pcg()) {
     for (std::size_t r = 0; r < rules.size(); ++r) {
-      patterns.push_back(compile(rules[r]));
+      base::Attempt<Pattern> p = compile(rules[r]);
+      patterns.push_back(p ? std::optional(std::move(*p)) : std::nullopt);
       anchors.emplace_back();
       if (!patterns[r]) continue;
       for (std::uint8_t o = 0; o < patterns[r]->operators.size(); ++o) {
@@ -129,54 +171,6 @@ void Matcher::restart(const pcg::Pcg& graph) {
   state_->find_all();
 }
 const std::vector<Match>& Matcher::matches() const { return state_->matches; }
-
-namespace {
-
-// Which nodes of `after` have to be looked at again: fresh ones, and old ones that read other tensors or are read by others.
-std::vector<std::uint8_t> find_changed(const GraphIndex& before, const GraphIndex& after, std::span<const pcg::NodeId> fresh,
-                                       std::span<const std::optional<pcg::NodeId>> renumbered) {
-  std::vector<std::uint8_t> changed(after.size());
-  for (pcg::NodeId n : fresh) changed[n.value] = 1;
-  const auto same_tensor = [&](TensorId old, TensorId now) {
-    const TensorFacts &a = before.tensor(old), &b = after.tensor(now);
-    return renumbered[a.node] && renumbered[a.node]->value == b.node && a.output == b.output;
-  };
-  const auto same_readers = [&](TensorId old, TensorId now) {
-    const auto a = before.readers(old), b = after.readers(now);
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (!renumbered[a[i]] || std::ranges::find(b, renumbered[a[i]]->value) == b.end()) return false;
-    return true;
-  };
-  for (std::uint32_t n = 0; n < renumbered.size(); ++n) {
-    if (!renumbered[n]) continue;
-    const std::uint32_t now = renumbered[n]->value;
-    const auto a = before.inputs(n), b = after.inputs(now);
-    bool same = a.size() == b.size();
-    for (std::size_t i = 0; same && i < a.size(); ++i) same = same_tensor(a[i], b[i]);
-    for (int o = 0; same && o < before.outputs(n); ++o) same = same_readers(before.output(n, o), after.output(now, o));
-    if (!same) changed[now] = 1;
-  }
-  return changed;
-}
-
-// Whether all that a match names is still there and unchanged; gives it the new numbers.
-bool survives(Match& m, std::span<const std::optional<pcg::NodeId>> renumbered, std::span<const std::uint8_t> changed,
-              const Pattern& pattern) {
-  for (pcg::NodeId& n : m.nodes) {
-    if (!renumbered[n.value] || changed[renumbered[n.value]->value] != 0) return false;
-    n = *renumbered[n.value];
-  }
-  for (std::size_t v = 0; v < m.variables.size(); ++v) {
-    if (!pattern.variables[v].used && !pattern.variables[v].scalar) continue;
-    pcg::TensorRef& t = m.variables[v];
-    if (!renumbered[t.node.value]) return false;
-    t.node = *renumbered[t.node.value];
-  }
-  return true;
-}
-
-}  // namespace
 
 void Matcher::update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered) {
   State& s = *state_;

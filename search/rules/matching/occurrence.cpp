@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace rules {
-namespace {
-
-// A sum of two letters identifies the second letter once another size has identified the first; sums of rules have at most three letters.
-constexpr int kRoundsOfLearning = 3;
-
-}  // namespace
 
 void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at,
                            std::span<const std::uint8_t> excluded) {
@@ -234,15 +228,20 @@ std::optional<LetterSizes> OccurrenceSearch::letter_sizes(const State& s) const 
   if (grouped && !p_->any_heads) return std::nullopt;
   LetterSizes sizes{};
   for (int round = 0; round < kRoundsOfLearning; ++round) {
-    const Learnt dims = learn_dims(s, grouped, sizes), cuts = learn_cuts(s, sizes);
-    if (dims == Learnt::disagrees || cuts == Learnt::disagrees) return std::nullopt;
-    if (dims == Learnt::agrees && cuts == Learnt::agrees) return sizes;
+    const Learnt all = learn_all(s, grouped, sizes);
+    if (all == Learnt::disagrees) return std::nullopt;
+    if (all == Learnt::agrees) return sizes;
   }
   return std::nullopt;
 }
 
-Learnt OccurrenceSearch::learn_dims(const State& s, bool grouped, LetterSizes& sizes) const {
+Learnt OccurrenceSearch::learn_all(const State& s, bool grouped, LetterSizes& sizes) const {
   Learnt all = Learnt::agrees;
+  const auto holds = [&](const SizeText& text, std::int64_t size) {
+    const Learnt one = learn(sizes, text, size);
+    if (one != Learnt::agrees) all = one;
+    return one != Learnt::disagrees;
+  };
   for (std::size_t v = 0; v < p_->variables.size(); ++v) {
     if (s.variables[v] == kUnbound) continue;
     const PatternVariable& var = p_->variables[v];
@@ -252,22 +251,11 @@ Learnt OccurrenceSearch::learn_dims(const State& s, bool grouped, LetterSizes& s
       if ((var.kernel && d >= 2) || (grouped && var.packed && d == 2)) continue;
       if (d == 0 && excess > 0 && s.row < 0) continue;  // whichever row: the others are alike, which typing sees to
       const std::size_t at = d > 0 ? d + excess : excess > 0 ? static_cast<std::size_t>(s.row) : 0;
-      const Learnt one = learn(sizes, var.sizes[d], have[at]);
-      if (one == Learnt::disagrees) return one;
-      if (one == Learnt::open) all = one;
+      if (!holds(var.sizes[d], have[at])) return all;
     }
   }
-  return all;
-}
-
-Learnt OccurrenceSearch::learn_cuts(const State& s, LetterSizes& sizes) const {
-  Learnt all = Learnt::agrees;
-  for (std::size_t o = 0; o < p_->operators.size(); ++o) {
-    if (!is_split(p_->operators[o].kind)) continue;
-    const Learnt one = learn(sizes, p_->split_at[o], graph_.node(s.nodes[o]).at);
-    if (one == Learnt::disagrees) return one;
-    if (one == Learnt::open) all = one;
-  }
+  for (std::size_t o = 0; o < p_->operators.size(); ++o)
+    if (is_split(p_->operators[o].kind) && !holds(p_->split_at[o], graph_.node(s.nodes[o]).at)) return all;
   return all;
 }
 

@@ -12,19 +12,13 @@ namespace {
 bool is_foreign(Kind k) { return k == Kind::enlarge || is_constant(k); }
 
 struct Compilation {
-  const Term& source;
-  const Term& target;
-  const std::vector<Types>&source_types, &target_types;  // by node
-  const std::vector<Variable>& variables;
-  std::string* why;
+  const Rule& rule;
+  const Term& source = rule.source();
+  const Term& target = rule.target();
+  const std::vector<Variable>& variables = rule.equation.variables();
   std::vector<std::uint8_t> operator_of;  // by node of the source
   Pattern p;
 };
-
-std::optional<Pattern> refuse(Compilation& c, std::string reason) {
-  if (c.why) *c.why = std::move(reason);
-  return std::nullopt;
-}
 
 bool sums_to_number(const Term& t, const std::vector<Types>& types) {
   for (std::size_t n = 0; n < t.nodes.size(); ++n)
@@ -154,52 +148,49 @@ void find_packed(Compilation& c, const std::vector<Types>& types) {
   }
 }
 
+// The variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
+std::uint8_t leading_variable(const Term& t, std::size_t node) {
+  while (t.nodes[node].kind != Kind::variable) node = t.nodes[node].inputs[0];
+  return t.nodes[node].variable;
+}
+
 void find_row_choice(Compilation& c) {
   for (std::size_t n = 0; n < c.target.nodes.size(); ++n) {
     const Node& node = c.target.nodes[n];
     if ((!has_axis(node.kind) || node.axis != 0) && node.kind != Kind::transpose) continue;
-    const std::uint8_t v = leading_variable(c.target, static_cast<std::uint8_t>(n));
+    const std::uint8_t v = leading_variable(c.target, n);
     if (std::ranges::find(c.p.row_choice, v) == c.p.row_choice.end()) c.p.row_choice.push_back(v);
   }
 }
 
 }  // namespace
 
-std::optional<Pattern> compile(const Rule& rule, std::string* why) {
-  Compilation c{.source = rule.source(),
-                .target = rule.target(),
-                .source_types = rule.source_types(),
-                .target_types = rule.target_types(),
-                .variables = rule.equation.variables(),
-                .why = why};
+base::Attempt<Pattern> compile(const Rule& rule) {
+  Compilation c{rule};
   for (const Term* t : {&c.source, &c.target})
     for (const Node& n : t->nodes)
-      if (is_foreign(n.kind)) return refuse(c, fmt::format("no graph has {}", name_of(n.kind)));
-  if (sums_to_number(c.source, c.source_types) || sums_to_number(c.target, c.target_types)) return refuse(c, "a sum that leaves a number");
+      if (is_foreign(n.kind)) return base::Refusal{fmt::format("no graph has {}", name_of(n.kind))};
+  if (sums_to_number(c.source, rule.source_types()) || sums_to_number(c.target, rule.target_types()))
+    return base::Refusal{"a sum that leaves a number"};
   c.p.exact_rank = has_sum(c.source) || has_sum(c.target);
-  if (c.variables.size() > kMostVariables || c.source.operators() > static_cast<int>(kMostOperators)) return refuse(c, "too large");
-  if (masks(c.source) != masks(c.target) || masks(c.source) > 1) return refuse(c, "a dropout that is made or goes");
-  if (!knows_its_sizes(c.source, c.variables)) return refuse(c, "nothing says where the target cuts");
+  if (c.variables.size() > kMostVariables || c.source.operators() > static_cast<int>(kMostOperators)) return base::Refusal{"too large"};
+  if (masks(c.source) != masks(c.target) || masks(c.source) > 1) return base::Refusal{"a dropout that is made or goes"};
+  if (!knows_its_sizes(c.source, c.variables)) return base::Refusal{"nothing says where the target cuts"};
   add_variables(c);
   for (std::size_t n = 0; n < c.source.nodes.size(); ++n)
-    if (!add_operator(c, n, c.source_types)) return refuse(c, "arithmetic of numbers alone");
+    if (!add_operator(c, n, rule.source_types())) return base::Refusal{"arithmetic of numbers alone"};
   for (std::uint8_t o : c.source.outputs) {
-    if (c.source.nodes[o].kind == Kind::variable) return refuse(c, "an output that is a variable");
+    if (c.source.nodes[o].kind == Kind::variable) return base::Refusal{"an output that is a variable"};
     c.p.outputs.push_back(c.operator_of[o]);
     c.p.operators[c.operator_of[o]].is_output = true;
   }
   for (std::size_t o = 0; o < c.p.operators.size(); ++o) {
     c.p.paths.push_back(path_from(c, static_cast<std::uint8_t>(o)));
-    if (c.p.paths.back().size() + 1 != c.p.operators.size()) return refuse(c, "the source does not hang together");
+    if (c.p.paths.back().size() + 1 != c.p.operators.size()) return base::Refusal{"the source does not hang together"};
   }
-  find_packed(c, c.source_types);
+  find_packed(c, rule.source_types());
   find_row_choice(c);
   return std::move(c.p);
-}
-
-std::uint8_t leading_variable(const Term& t, std::uint8_t node) {
-  while (t.nodes[node].kind != Kind::variable) node = t.nodes[node].inputs[0];
-  return t.nodes[node].variable;
 }
 
 std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees) {

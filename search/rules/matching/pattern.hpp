@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/attempt.hpp"
 #include "search/rules/language/rule.hpp"
 #include "search/rules/matching/graph_index.hpp"
 #include "search/rules/matching/match.hpp"
@@ -74,13 +74,10 @@ struct Pattern {
   std::vector<std::uint8_t> row_choice;  // variables whose dim 0 the target cuts, joins or splits
 };
 
-// Returns: the pattern; nullopt, with the reason: the rule never applies to a PCG: constants, arithmetic of numbers or enlarged kernels in
-// it, a sum to a single number, a dropout that only one side has, sizes that the source leaves open, an output that is a variable, a source
-// that does not hang together, or one that is too large.
-[[nodiscard]] std::optional<Pattern> compile(const Rule& rule, std::string* why = nullptr);
-
-// Returns: the variable that the first inputs lead to: the tensor that has the dims beyond the rule's rank, if one has.
-[[nodiscard]] std::uint8_t leading_variable(const Term& t, std::uint8_t node);
+// Returns: the pattern, or why the rule never applies to a PCG: constants, arithmetic of numbers or enlarged kernels in it, a sum to a
+// single number, a dropout that only one side has, sizes that the source leaves open, an output that is a variable, a source that does not
+// hang together, or one that is too large.
+[[nodiscard]] base::Attempt<Pattern> compile(const Rule& rule);
 
 // The degree of a layout operator where it is matched.
 struct DegreeEquation {
@@ -101,6 +98,8 @@ class OccurrenceSearch {
 
  private:
   static constexpr std::uint32_t kUnbound = 0xffffffff;
+  // A sum of two letters identifies the second letter once another size has identified the first; sums of rules have at most three letters.
+  static constexpr int kRoundsOfLearning = 3;
   struct State {
     std::array<std::uint32_t, kMostOperators> nodes;
     std::array<TensorId, kMostVariables> variables;
@@ -128,8 +127,7 @@ class OccurrenceSearch {
   [[nodiscard]] bool scalars_agree(const State& s) const;
   // Nullopt: sizes of the graph disagree with the rule's, or leave a letter open.
   [[nodiscard]] std::optional<LetterSizes> letter_sizes(const State& s) const;
-  [[nodiscard]] Learnt learn_dims(const State& s, bool grouped, LetterSizes& sizes) const;
-  [[nodiscard]] Learnt learn_cuts(const State& s, LetterSizes& sizes) const;
+  [[nodiscard]] Learnt learn_all(const State& s, bool grouped, LetterSizes& sizes) const;
   [[nodiscard]] LetterSizes with_row(const State& s, std::size_t row, LetterSizes sizes) const;
   [[nodiscard]] bool is_grouped(const State& s) const;
   [[nodiscard]] int rows(const State& s) const;

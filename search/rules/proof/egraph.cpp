@@ -1,7 +1,6 @@
 #include "search/rules/proof/egraph.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
@@ -26,10 +25,7 @@ std::uint64_t EGraph::signature(const EOperator& op, std::span<const Index> chil
 
 bool EGraph::congruent(Index n, const EOperator& op, std::span<const Index> children) const {
   const Node& m = nodes_[n];
-  if (m.op != op || m.count != children.size()) return false;
-  for (std::size_t i = 0; i < children.size(); ++i)
-    if (!same(m.children[i], children[i])) return false;
-  return true;
+  return m.op == op && std::ranges::equal(m.inputs(), children, [&](Index a, Index b) { return same(a, b); });
 }
 
 std::optional<Index> EGraph::look_up(const EOperator& op, std::span<const Index> children) const {
@@ -111,11 +107,11 @@ void EGraph::join(Index a, Index b, Index reason) {
 }
 
 // A merge by congruence is explained by the equality of the children, which has reasons of its own.
-void EGraph::explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::vector<Index>& reasons) const {
+void EGraph::explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::set<Index>& reasons) const {
   for (Index n = from; n != to; n = proof_[n].to) {
     const Edge& e = proof_[n];
     if (e.reason != kCongruence) {
-      reasons.push_back(e.reason);
+      reasons.insert(e.reason);
       continue;
     }
     const Node &a = nodes_[n], &b = nodes_[e.to];
@@ -124,8 +120,8 @@ void EGraph::explain_path(Index from, Index to, std::vector<std::pair<Index, Ind
   }
 }
 
-std::vector<Index> EGraph::explain(Index a, Index b) const {
-  std::vector<Index> reasons;
+std::set<Index> EGraph::explain(Index a, Index b) const {
+  std::set<Index> reasons;
   std::vector<std::pair<Index, Index>> pending{{a, b}};
   std::set<std::pair<Index, Index>> done;
   while (!pending.empty()) {
@@ -140,8 +136,6 @@ std::vector<Index> EGraph::explain(Index a, Index b) const {
     explain_path(pair.first, meet, pending, reasons);
     explain_path(pair.second, meet, pending, reasons);
   }
-  std::ranges::sort(reasons);
-  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
   return reasons;
 }
 

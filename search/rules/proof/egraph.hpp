@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -14,16 +15,7 @@ namespace rules {
 
 using Index = std::uint32_t;
 
-// A node's operator with its attributes, children apart.
-struct EOperator {
-  Kind kind = Kind::variable;
-  Function function = Function::none;
-  std::uint8_t axis = 0;
-  std::uint8_t variable = 0;
-  Degree degree;
-  Numbers at{}, by{};
-  bool operator==(const EOperator&) const = default;
-};
+using EOperator = Node;  // an operator with its attributes; children are apart, so it has no inputs
 
 class EGraph {
  public:
@@ -51,9 +43,9 @@ class EGraph {
   // Makes two nodes equal; `reason` is the caller's number for why they are.
   // Requires: equal types.
   void merge(Index a, Index b, Index reason);
-  // Returns: the reasons that make a and b equal, sorted.
+  // Returns: the reasons that make a and b equal.
   // Requires: same(a, b).
-  [[nodiscard]] std::vector<Index> explain(Index a, Index b) const;
+  [[nodiscard]] std::set<Index> explain(Index a, Index b) const;
 
  private:
   static constexpr Index kNone = ~Index{0};
@@ -71,7 +63,7 @@ class EGraph {
   [[nodiscard]] std::uint64_t signature(const EOperator& op, std::span<const Index> children, bool exact) const;
   [[nodiscard]] bool congruent(Index n, const EOperator& op, std::span<const Index> children) const;
   void join(Index a, Index b, Index reason);
-  void explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::vector<Index>& reasons) const;
+  void explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::set<Index>& reasons) const;
 
   std::vector<Node> nodes_;
   mutable std::vector<Index> parent_;

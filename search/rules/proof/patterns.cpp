@@ -1,7 +1,5 @@
 #include "search/rules/proof/patterns.hpp"
 
-#include <algorithm>
-
 namespace rules {
 namespace {
 
@@ -17,69 +15,61 @@ std::vector<VariablePattern> variable_patterns(const Equation& e) {
   for (std::size_t v = 0; v < e.variables.size(); ++v) {
     const Types& t = e.variables[v].types;
     VariablePattern p{.index = t[0].index};
-    for (const Term* side : {&e.left, &e.right})
-      for (const Node& n : side->nodes) p.used = p.used || (n.kind == Kind::variable && n.variable == v);
+    p.used = uses(e.left, v) || uses(e.right, v);
     for (std::size_t d = 0; d < t[0].rank; ++d) p.dims.push_back(dim_pattern(dim_size(t, d)));
     all.push_back(std::move(p));
   }
   return all;
 }
 
-// The symbols that a match of some part of a side binds: variables, degree symbols, letters of attributes. One bit each.
-struct Symbols {
-  std::uint32_t variables = 0, degrees = 0, letters = 0;
-  bool includes(const Symbols& o) const {
-    return (variables & o.variables) == o.variables && (degrees & o.degrees) == o.degrees && (letters & o.letters) == o.letters;
-  }
-};
-Symbols operator|(Symbols a, const Symbols& b) { return {a.variables | b.variables, a.degrees | b.degrees, a.letters | b.letters}; }
+// The symbols that a match of some part of a side binds, one bit each: letters of attributes, then d and e, then variables.
+using Symbols = std::uint64_t;
+constexpr Symbols letter_of(const DimPattern& d) { return d.letter == 0 ? 0 : Symbols{1} << static_cast<unsigned>(d.letter - 'a'); }
+constexpr Symbols degree_symbol(std::size_t s) { return Symbols{1} << (26 + s); }
+constexpr Symbols variable_symbol(std::uint8_t v) { return Symbols{1} << (28 + v); }
+
+// Returns the symbols of a node itself: of the letters, those of attributes.
+Symbols own_symbols(const AxiomPattern& p, int side, std::size_t node) {
+  const Node& n = p.sides[side].nodes[node];
+  Symbols t = letter_of(p.at[side][node]) | letter_of(p.by[side][node]);
+  if (n.kind == Kind::variable) t |= variable_symbol(n.variable);
+  for (std::size_t s = 0; s < 2; ++s)
+    if (n.degree.powers[s] > 0) t |= degree_symbol(s);
+  return t;
+}
 
 // Returns the symbols that are identifiable from a match of the node and of all below it.
 Symbols identifiable(const AxiomPattern& p, int side, std::uint8_t node) {
   const Node& n = p.sides[side].nodes[node];
-  Symbols t;
-  if (n.kind == Kind::variable) {
-    t.variables = 1U << n.variable;
-    for (const DimPattern& d : p.variables[0][n.variable].dims)
-      if (d.letter != 0) t.letters |= 1U << static_cast<unsigned>(d.letter - 'a');
-  }
-  for (std::size_t s = 0; s < 2; ++s)
-    if (n.degree.powers[s] > 0) t.degrees |= 1U << s;
-  for (const DimPattern& d : {p.at[side][node], p.by[side][node]})
-    if (d.letter != 0) t.letters |= 1U << static_cast<unsigned>(d.letter - 'a');
-  for (const std::uint8_t i : n.inputs) t = t | identifiable(p, side, i);
+  Symbols t = own_symbols(p, side, node);
+  if (n.kind == Kind::variable)
+    for (const DimPattern& d : p.variables[0][n.variable].dims) t |= letter_of(d);
+  for (const std::uint8_t i : n.inputs) t |= identifiable(p, side, i);
   return t;
 }
 
-// Returns the symbols that an instance needs: of the letters, those of attributes alone, as the sizes of variables need none beforehand.
+// Returns the symbols that an instance needs: the sizes of variables need no letters beforehand.
 Symbols needed(const AxiomPattern& p) {
-  Symbols t;
+  Symbols t = 0;
   for (int side = 0; side < 2; ++side)
-    for (std::size_t n = 0; n < p.sides[side].nodes.size(); ++n) {
-      Symbols own = identifiable(p, side, static_cast<std::uint8_t>(n));
-      own.letters = 0;
-      for (const DimPattern& d : {p.at[side][n], p.by[side][n]})
-        if (d.letter != 0) own.letters |= 1U << static_cast<unsigned>(d.letter - 'a');
-      t = t | own;
-    }
+    for (std::size_t n = 0; n < p.sides[side].nodes.size(); ++n) t |= own_symbols(p, side, n);
   return t;
 }
 
 void add_triggers(Patterns& patterns, std::size_t index) {
   const AxiomPattern& p = patterns.all[index];
-  const Symbols all = needed(p);
+  const auto binds_all = [&, all = needed(p)](int side, std::uint8_t node) { return (identifiable(p, side, node) & all) == all; };
   const auto add = [&](auto&& self, int side, std::uint8_t node, bool variable_opposite) -> void {
     const Node& n = p.sides[side].nodes[node];
     if (n.kind == Kind::variable) return;
     const bool root = node == p.sides[side].outputs[0];
-    if (!identifiable(p, side, node).includes(all)) return;
+    if (!binds_all(side, node)) return;
     patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, node});
     // Where the other side is a mere variable, it is met everywhere: what would become it when the whole is made is looked for instead.
     if (root && variable_opposite)
       for (const std::uint8_t i : n.inputs) self(self, side, i, false);
   };
-  const auto identifiable_by = [&](int side) { return identifiable(p, side, p.sides[side].outputs[0]); };
-  const bool some = identifiable_by(0).includes(all) || identifiable_by(1).includes(all);
+  const bool some = binds_all(0, p.sides[0].outputs[0]) || binds_all(1, p.sides[1].outputs[0]);
   for (int side = 0; side < 2; ++side) {
     const Term& other = p.sides[1 - side];
     const std::uint8_t root = p.sides[side].outputs[0];
@@ -112,32 +102,23 @@ struct SideMatcher {
   }
   void variable(const Node& n, Index cls) {
     Index& bound = b.variables[n.variable];
-    if (bound != Binding::kUnbound) {
-      if (graph.same(bound, cls)) next();
-      return;
-    }
-    bound = cls;
-    next();
-    bound = Binding::kUnbound;
+    const Index before = bound;
+    if (before == Binding::kUnbound) bound = cls;
+    if (graph.same(bound, cls)) next();
+    bound = before;
   }
   void member(std::uint8_t node, Index m) {
     const Node& n = term().nodes[node];
     const EGraph::Node& e = graph.node(m);
     if (e.op.kind != n.kind || e.op.function != n.function || e.op.axis != n.axis) return;
     const auto letters = b.letters;
-    if (letter(p.at[side][node], e.op.at) && letter(p.by[side][node], e.op.by)) degree(n.degree, e.op.degree, [&] { children(n, e); });
+    if (b.bind(p.at[side][node], e.op.at) && b.bind(p.by[side][node], e.op.by)) degree(n.degree, e.op.degree, [&] { children(n, e); });
     b.letters = letters;
   }
   void children(const Node& n, const EGraph::Node& e) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) open.emplace_back(n.inputs[i], graph.find(e.children[i]));
     next();
     open.resize(open.size() - n.inputs.size());
-  }
-  bool letter(const DimPattern& d, const Numbers& n) {
-    if (d.letter == 0) return true;
-    std::optional<Numbers>& bound = b.letters[static_cast<std::size_t>(d.letter - 'a')];
-    if (!bound) bound = n;
-    return *bound == n;
   }
   // pattern is 1, a number, d, e or d*e.
   template <class Then>
@@ -148,13 +129,10 @@ struct SideMatcher {
     }
     if (pattern.powers[0] + pattern.powers[1] == 1) {
       std::optional<Degree>& bound = b.degrees[pattern.powers[0] == 1 ? 0 : 1];
-      if (bound) {
-        if (*bound == d) then();
-        return;
-      }
-      bound = d;
-      then();
-      bound.reset();
+      const auto before = bound;
+      if (!before) bound = d;
+      if (*bound == d) then();
+      bound = before;
       return;
     }
     // d*e: every factorisation of the degree into two that are more than 1.
@@ -182,11 +160,8 @@ bool dims_fit(const std::vector<VariablePattern>& variables, const EGraph& graph
     if (t[0].rank != dims.size() || t[0].index != variables[v].index) return false;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const Numbers size = dim_size(t, d);
-      if (dims[d].number != 0 && std::ranges::any_of(size, [&](std::int64_t s) { return s != dims[d].number; })) return false;
-      if (dims[d].letter == 0) continue;
-      std::optional<Numbers>& bound = b.letters[static_cast<std::size_t>(dims[d].letter - 'a')];
-      if (!bound) bound = size;
-      if (*bound != size) return false;
+      if (dims[d].number != 0 && size != Numbers{dims[d].number, dims[d].number, dims[d].number}) return false;
+      if (!b.bind(dims[d], size)) return false;
     }
   }
   return true;
@@ -201,22 +176,26 @@ Patterns compile(const Axioms& axioms) {
     const Axiom& a = axioms.all[i];
     AxiomPattern p{
         .axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
-    std::pair<Term, Term> key(a.equation.left, a.equation.right);
     for (int side = 0; side < 2; ++side)
       for (Node& n : p.sides[side].nodes) {
         p.at[side].push_back(n.at[0] == 0 ? DimPattern{} : dim_pattern(n.at));
         p.by[side].push_back(n.by[0] == 0 ? DimPattern{} : dim_pattern(n.by));
       }
     // Instances of an entry that differ in the sizes of their variables alone have equal terms, and share a pattern.
-    const auto [it, fresh] = known.try_emplace(std::move(key), patterns.all.size());
-    if (!fresh && patterns.all[it->second].entry == a.entry) {
-      patterns.all[it->second].variables.push_back(std::move(p.variables[0]));
-      continue;
-    }
-    patterns.all.push_back(std::move(p));
+    const auto [it, fresh] = known.try_emplace({a.equation.left, a.equation.right}, patterns.all.size());
+    if (AxiomPattern* same = fresh ? nullptr : &patterns.all[it->second]; same != nullptr && same->entry == a.entry)
+      same->variables.push_back(std::move(p.variables[0]));
+    else patterns.all.push_back(std::move(p));
   }
   for (std::size_t i = 0; i < patterns.all.size(); ++i) add_triggers(patterns, i);
   return patterns;
+}
+
+bool Binding::bind(const DimPattern& d, const Numbers& sizes) {
+  if (d.letter == 0) return true;
+  std::optional<Numbers>& bound = letters[static_cast<std::size_t>(d.letter - 'a')];
+  if (!bound) bound = sizes;
+  return *bound == sizes;
 }
 
 void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n, const std::function<void(const Binding&)>& found) {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "search/rules/axioms/axioms.hpp"
@@ -54,6 +53,8 @@ struct Binding {
   std::array<std::optional<Degree>, 2> degrees;
   std::array<std::optional<Numbers>, 26> letters;
   Binding() { variables.fill(kUnbound); }
+  // Returns: whether the pattern's letter, if it has one, may stand for these sizes; it does from now on.
+  bool bind(const DimPattern& d, const Numbers& sizes);
 };
 // Calls `found` for every binding under which the trigger's node matches e-node `n`.
 void match(const AxiomPattern& p, const Trigger& t, const EGraph& graph, Index n, const std::function<void(const Binding&)>& found);

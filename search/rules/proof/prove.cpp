@@ -12,6 +12,12 @@
 namespace rules {
 namespace {
 
+constexpr std::size_t kMostProofTerms = 4000;  // of the e-graph
+constexpr int kRounds = 6;                     // of instantiation
+// Equations that a worker proves at once: some 0.3 s of work, against which a process costs nothing, and few enough that no worker is left
+// alone for long at the end.
+constexpr std::size_t kBatch = 100;
+
 std::bitset<kKinds> kinds_of(const Equation& e) {
   std::bitset<kKinds> kinds;
   for (const Term* t : {&e.left, &e.right})
@@ -23,20 +29,16 @@ std::bitset<kKinds> kinds_of(const Equation& e) {
 
 struct Prover::State {
   const Axioms& axioms;
-  ProofLimits limits;
   Patterns patterns;
   std::vector<bool> without;
   GroundProof ground;
 
-  State(const Axioms& a, ProofLimits l) : axioms(a), limits(l), patterns(compile(a)), without(a.entries.size(), false), ground(l.z3_s) {}
+  explicit State(const Axioms& a) : axioms(a), patterns(compile(a)), without(a.entries.size(), false) {}
 
-  // First with the operators that the equation has, which is what most proofs need; then with all.
-  bool find(Saturation& s, const Equation& e) const {
-    const std::size_t most = static_cast<std::size_t>(limits.terms);
-    return s.grow(limits.rounds, most / 4, kinds_of(e));
-  }
-  bool find_with_all(Saturation& s) const {
-    return s.grow(limits.rounds, static_cast<std::size_t>(limits.terms), std::bitset<kKinds>().set());
+  bool find(const TypedEquation& e, bool expanded, std::size_t most_terms, const std::bitset<kKinds>& kinds, Proof& proof) {
+    Saturation s(patterns, e, without);
+    if (expanded) s.expand();
+    return s.grow(kRounds, most_terms, kinds) && settle(s, proof);
   }
 
   // The merge of the two sides, checked by Z3.
@@ -55,7 +57,7 @@ struct Prover::State {
   }
 };
 
-Prover::Prover(const Axioms& axioms, ProofLimits limits) : state_(std::make_unique<State>(axioms, limits)) {}
+Prover::Prover(const Axioms& axioms) : state_(std::make_unique<State>(axioms)) {}
 Prover::~Prover() = default;
 
 void Prover::leave_out(std::size_t entry) { state_->without[entry] = true; }
@@ -64,36 +66,28 @@ void Prover::take_back(std::size_t entry) { state_->without[entry] = false; }
 Proof Prover::prove(const TypedEquation& e) {
   const auto start = std::chrono::steady_clock::now();
   Proof proof;
-  const auto finish = [&] {
-    proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return proof;
-  };
-  if (const auto c = refute(e)) {
+  if ((proof.counterexample = refute(e))) {
     proof.verdict = Verdict::refuted;
-    proof.counterexample = c;
-    return finish();
+  } else {
+    // First with the operators that the equation has, which is what most proofs need; then with all.
+    const auto all = std::bitset<kKinds>().set();
+    (void)(state_->find(e, false, kMostProofTerms / 4, kinds_of(e), proof) || state_->find(e, false, kMostProofTerms, all, proof) ||
+           state_->find(e, true, kMostProofTerms, all, proof));
   }
-  Saturation few(state_->patterns, e, state_->without);
-  if (state_->find(few, e) && state_->settle(few, proof)) return finish();
-  Saturation many(state_->patterns, e, state_->without);
-  if (state_->find_with_all(many) && state_->settle(many, proof)) return finish();
-  Saturation expanded(state_->patterns, e, state_->without);
-  expanded.expand();
-  if (state_->find_with_all(expanded)) state_->settle(expanded, proof);
-  return finish();
+  proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return proof;
 }
 
 std::vector<std::string> redundant(const Axioms& axioms) {
-  Prover prover(axioms, {});
+  Prover prover(axioms);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
     const AxiomEntry& e = axioms.entries[i];
     prover.leave_out(i);
-    bool all = true;
-    for (std::size_t a = e.first; a < e.first + e.count && all; ++a) {
-      const auto instance = TypedEquation::make(axioms.all[a].equation);
-      all = instance && prover.prove(*instance).verdict == Verdict::proved;
-    }
+    const bool all = std::ranges::all_of(std::span(axioms.all).subspan(e.first, e.count), [&](const Axiom& a) {
+      const auto instance = TypedEquation::make(a.equation);
+      return instance && prover.prove(*instance).verdict == Verdict::proved;
+    });
     prover.take_back(i);
     if (all) names.push_back(e.name);
   }
@@ -103,21 +97,11 @@ std::vector<std::string> redundant(const Axioms& axioms) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counterexample, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, instances, counterexample, seconds)
 
-namespace {
-
-using Json = nlohmann::json;
-
-// Equations that a worker proves at once: some 0.3 s of work, against which a process costs nothing, and few enough that no worker is left
-// alone for long at the end.
-constexpr std::size_t kBatch = 100;
-
-}  // namespace
-
-std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const TypedEquation> equations, int processes,
+std::vector<Proof> prove_all(const Axioms& axioms, std::span<const TypedEquation> equations, int processes,
                              const std::function<void(std::size_t)>& progress) {
-  Prover prover(axioms, limits);  // the axioms are compiled once: workers inherit them
+  Prover prover(axioms);  // the axioms are compiled once: workers inherit them
   const auto prove_batch = [&](std::size_t batch) {
-    Json proofs = Json::array();
+    nlohmann::json proofs = nlohmann::json::array();
     const std::size_t first = batch * kBatch;
     for (const TypedEquation& e : equations.subspan(first, std::min(kBatch, equations.size() - first))) proofs.push_back(prover.prove(e));
     return proofs;
@@ -128,8 +112,8 @@ std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, st
     if (progress) progress(done);
   };
   std::vector<Proof> proofs;
-  for (const Json& batch : base::run_workers((equations.size() + kBatch - 1) / kBatch, processes, prove_batch, finished))
-    for (const Json& proof : batch) proofs.push_back(proof.get<Proof>());
+  for (const nlohmann::json& batch : base::run_workers((equations.size() + kBatch - 1) / kBatch, processes, prove_batch, finished))
+    for (const nlohmann::json& proof : batch) proofs.push_back(proof.get<Proof>());
   return proofs;
 }
 

@@ -26,12 +26,6 @@ struct Counterexample {
   std::string text;  // "x [2, 3], w [3, 2]: output 0 at [0, 1]: 17 on the left, 4 on the right"
 };
 
-struct ProofLimits {
-  int terms = 4000;  // of the e-graph
-  int rounds = 6;    // of instantiation
-  double z3_s = 2;   // Z3's own limit
-};
-
 struct Proof {
   Verdict verdict = Verdict::open;
   std::vector<std::string> axioms;               // proved: names, from Z3's unsatisfiable core
@@ -44,7 +38,7 @@ struct Proof {
 // Cost: 1 to 10 ms for three operators a side.
 class Prover {
  public:
-  Prover(const Axioms& axioms, ProofLimits limits);
+  explicit Prover(const Axioms& axioms);
   ~Prover();
   [[nodiscard]] Proof prove(const TypedEquation& e);
   // Leaves an entry of the axioms out of later proofs, and takes it back in (to see whether the others prove it).
@@ -59,8 +53,8 @@ class Prover {
 // Returns: one proof per equation, in order. Each is made by itself (a fresh Prover for each equation would give the same), so that the
 // number of processes changes nothing but the time. `progress` is called with how many are done, a hundred at a time; it may be empty.
 // Throws: base::InternalError when a process dies.
-[[nodiscard]] std::vector<Proof> prove_all(const Axioms& axioms, const ProofLimits& limits, std::span<const TypedEquation> equations,
-                                           int processes, const std::function<void(std::size_t done)>& progress);
+[[nodiscard]] std::vector<Proof> prove_all(const Axioms& axioms, std::span<const TypedEquation> equations, int processes,
+                                           const std::function<void(std::size_t done)>& progress);
 
 // Returns: the names of the entries that the other entries prove, each by itself.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);

@@ -40,9 +40,9 @@ std::vector<Index> Saturation::insert(const Term& t, std::span<const Types> type
     const Node& n = t.nodes[i];
     std::array<Index, 3> children{};
     for (std::size_t c = 0; c < n.inputs.size(); ++c) children[c] = made[n.inputs[c]];
-    const EOperator op{n.kind, n.function, n.axis, n.variable, n.degree, n.at, n.by};
-    const std::span<const Index> inputs = std::span(children).first(n.inputs.size());
-    made.push_back(graph_.add(op, inputs, types[i]));
+    EOperator op = n;
+    op.inputs.clear();
+    made.push_back(graph_.add(op, std::span(children).first(n.inputs.size()), types[i]));
   }
   return made;
 }
@@ -116,8 +116,7 @@ std::optional<std::vector<Saturation::Drafted>> Saturation::draft(const AxiomPat
     }
     // A new node must be of an operator that the proof may use, and well typed: this is what keeps every instance sound.
     if (!kinds[static_cast<std::size_t>(op.kind)]) return std::nullopt;
-    const Node typed{.kind = op.kind, .function = op.function, .axis = op.axis, .degree = op.degree, .at = op.at, .by = op.by};
-    const auto type = type_of(typed, std::span(types).first(n.inputs.size()));
+    const auto type = type_of(op, std::span(types).first(n.inputs.size()));
     if (!type) return std::nullopt;
     drafted.push_back({*type, std::nullopt});
   }
@@ -189,11 +188,8 @@ void Saturation::expand() {
 }
 
 std::vector<Instance> Saturation::used() const {
-  std::vector<Index> reasons;
-  for (const GroundEquation& g : goals_)
-    for (const Index r : graph_.explain(g.left, g.right)) reasons.push_back(r);
-  std::ranges::sort(reasons);
-  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
+  std::set<Index> reasons;
+  for (const GroundEquation& g : goals_) reasons.merge(graph_.explain(g.left, g.right));
   std::vector<Instance> used;
   for (const Index r : reasons) used.push_back(instances_[r]);
   return used;

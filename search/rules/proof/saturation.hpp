@@ -19,7 +19,7 @@ struct GroundEquation {
 
 class GroundProof {
  public:
-  explicit GroundProof(double limit_s);
+  GroundProof();
   ~GroundProof();
   // Returns: the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt:
   // they do not follow, or the limit was reached.
@@ -53,7 +53,6 @@ class Saturation {
   [[nodiscard]] std::vector<Instance> used() const;
   [[nodiscard]] const EGraph& graph() const { return graph_; }
   [[nodiscard]] std::span<const GroundEquation> goals() const { return goals_; }
-  [[nodiscard]] std::size_t instances() const { return instances_.size(); }
 
  private:
   struct Found {

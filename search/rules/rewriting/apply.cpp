@@ -100,8 +100,6 @@ class Regrouping {
   Regrouped result_;
 };
 
-Regrouped regroup(const pcg::Pcg& graph, const Match& match, const Rule& rule) { return Regrouping(graph, match, rule).run(); }
-
 // A rewrite of a regrouped graph as one of the graph before.
 Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
   std::vector<std::optional<NodeId>> renumbered;
@@ -135,7 +133,7 @@ base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const 
 
 base::Attempt<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees) {
   if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees);
-  const Regrouped regrouped = regroup(graph, match, rule);
+  const Regrouped regrouped = Regrouping(graph, match, rule).run();
   base::Attempt<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
   if (!r) return r;
   return from_old(std::move(*r), regrouped.renumbered);

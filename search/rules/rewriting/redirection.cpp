@@ -36,8 +36,7 @@ std::map<NodeId, std::set<int>> halves_of_splits(const Term& source, const Match
 FreshNode slice_of_half(const pcg::PcgNode& node, int half) {
   const auto& split = std::get<pcg::Split>(*node.operation());
   const auto h = static_cast<std::size_t>(half);
-  return {.kind = half == 0 ? Kind::split0 : Kind::split1,
-          .op = pcg::Slice{split.axis, half == 0 ? 0 : split.sizes[0], split.sizes[h]},
+  return {.op = pcg::Slice{split.axis, half == 0 ? 0 : split.sizes[0], split.sizes[h]},
           .inputs = {{false, node.inputs[0].node.value, node.inputs[0].output}},
           .sharding = node.sharding,
           .outputs = {node.outputs[h]}};

@@ -125,14 +125,11 @@ std::vector<std::string> fresh_names(const Target& target, const Match& match, c
 
 // --- the graph ---
 
-base::Attempt<NodeId> add_fresh(pcg::PcgBuilder& to, const FreshNode& n, const std::string& name, const std::vector<TensorRef>& in,
-                                int block) {
+// A node of the target, or one that was there.
+template <class N>
+base::Attempt<NodeId> add_like(const N& n, pcg::PcgBuilder& to, const std::string& name, const std::vector<TensorRef>& in, int block) {
   if (const auto* op = std::get_if<pcg::Operator>(&n.op)) return to.try_add(name, *op, in, n.sharding, block);
   return to.try_add(name, std::get<pcg::ParallelOperator>(n.op), in[0], block);
-}
-base::Attempt<NodeId> add_old(pcg::PcgBuilder& to, const pcg::PcgNode& n, const std::vector<TensorRef>& in) {
-  if (n.operation()) return to.try_add(n.name, *n.operation(), in, n.sharding, n.block);
-  return to.try_add(n.name, *n.parallel_operator(), in[0], n.block);
 }
 
 // The nodes' new numbers, as they become known.
@@ -164,8 +161,9 @@ base::Attempt<Rewritten> build(const Match& match, const pcg::Pcg& graph, const 
   for (const Wire& at : ordering.nodes) {
     std::vector<TensorRef> in;
     for (const Wire& w : wiring.inputs[wiring.index(at)]) in.push_back(numbers.of(w));
-    const base::Attempt<NodeId> made = at.fresh ? add_fresh(builder, target.nodes[at.node], names[at.node], in, ordering.blocks[at.node])
-                                                : add_old(builder, graph.nodes()[at.node], in);
+    const pcg::PcgNode* was = at.fresh ? nullptr : &graph.nodes()[at.node];
+    const base::Attempt<NodeId> made = was ? add_like(*was, builder, was->name, in, was->block)
+                                           : add_like(target.nodes[at.node], builder, names[at.node], in, ordering.blocks[at.node]);
     if (!made) return made.refusal();
     if (at.fresh) numbers.fresh[at.node] = *made;
     else numbers.old[at.node] = *made;

@@ -1,8 +1,9 @@
 #include "search/rules/rewriting/target.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
+#include <ranges>
 
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/sharding.hpp"
@@ -82,9 +83,8 @@ const ParallelShape& shape(const Instantiation& t, const Wire& w) {
 
 const ParallelShape& shape(const Instantiation& t, std::uint8_t n) { return shape(t, t.made[n].wire); }
 
-void append(Instantiation& t, Kind kind, std::variant<pcg::Operator, pcg::ParallelOperator> op, std::vector<Wire> inputs,
-            pcg::Sharding sharding, std::vector<ParallelShape> outputs) {
-  t.target.nodes.push_back({kind, std::move(op), std::move(inputs), std::move(sharding), std::move(outputs)});
+void append(Instantiation& t, FreshNode n) {
+  t.target.nodes.push_back(std::move(n));
   t.made.push_back({{true, t.target.nodes.size() - 1, 0}});
 }
 
@@ -95,17 +95,11 @@ bool add_movement(Instantiation& t, const Node& node) {
   const pcg::ParallelOperator op = movement(t, node, *degree, rank_of(t, node.inputs[0]), shape(t, in).dims.size());
   base::Attempt<ParallelShape> out = pcg::try_apply(op, shape(t, in));
   if (!out) return refuse(t, out.refusal().why);
-  append(t, node.kind, op, {in}, {}, {std::move(*out)});
+  append(t, {op, {in}, {}, {std::move(*out)}});
   return true;
 }
 
-std::string layouts_text(const std::vector<ParallelShape>& shapes) {
-  std::string text;
-  for (const ParallelShape& s : shapes) text += fmt::format("{}{}", text.empty() ? "" : ", ", pcg::to_text(s));
-  return text;
-}
-
-bool compute(Instantiation& t, Kind kind, pcg::Operator op, const Node& node) {
+bool compute(Instantiation& t, const Node& node, pcg::Operator op) {
   std::vector<Wire> inputs;
   std::vector<ParallelShape> shapes;
   std::vector<TensorShape> wholes;
@@ -119,11 +113,14 @@ bool compute(Instantiation& t, Kind kind, pcg::Operator op, const Node& node) {
   if (!outputs) return refuse(t, outputs.refusal().why);
   const pcg::IterationSpace space = pcg::iteration_space(op, wholes);
   const std::optional<pcg::Sharding> sharding = pcg::infer_sharding(space, shapes);
-  if (!sharding) return refuse(t, fmt::format("{} cannot read {}", name_of(kind), layouts_text(shapes)));
-  if (auto v = pcg::violation(space, *sharding, wholes, *outputs)) return refuse(t, fmt::format("{}: {}", name_of(kind), *v));
+  if (!sharding) {
+    const auto layouts = std::views::transform(shapes, [](const ParallelShape& s) { return pcg::to_text(s); });
+    return refuse(t, fmt::format("{} cannot read {}", name_of(node.kind), fmt::join(layouts, ", ")));
+  }
+  if (auto v = pcg::violation(space, *sharding, wholes, *outputs)) return refuse(t, fmt::format("{}: {}", name_of(node.kind), *v));
   std::vector<ParallelShape> made;
   for (std::size_t j = 0; j < outputs->size(); ++j) made.push_back(pcg::output_shape(space, *sharding, j, (*outputs)[j]));
-  append(t, kind, std::move(op), std::move(inputs), *sharding, std::move(made));
+  append(t, {std::move(op), std::move(inputs), *sharding, std::move(made)});
   return true;
 }
 
@@ -141,8 +138,8 @@ bool add_split(Instantiation& t, std::size_t n) {
   if (!at) return refuse(t, "a size is not known from the source");
   const std::int64_t whole = in.dims[static_cast<std::size_t>(dim)].size;
   const bool second = node.kind == Kind::split1;
-  if (!other) return compute(t, node.kind, pcg::Slice{.axis = dim, .begin = second ? *at : 0, .length = second ? whole - *at : *at}, node);
-  if (!compute(t, node.kind, pcg::Split{.axis = dim, .sizes = {*at, whole - *at}}, node)) return false;
+  if (!other) return compute(t, node, pcg::Slice{.axis = dim, .begin = second ? *at : 0, .length = second ? whole - *at : *at});
+  if (!compute(t, node, pcg::Split{.axis = dim, .sizes = {*at, whole - *at}})) return false;
   t.made.back().wire.output = second ? 1 : 0;
   return true;
 }
@@ -162,7 +159,7 @@ bool add(Instantiation& t, std::size_t n) {
   if (is_movement(node.kind)) return add_movement(t, node);
   if (is_split(node.kind)) return add_split(t, n);
   base::Attempt<pcg::Operator> op = target_operator(node, inputs_of(t, node), t.free, t.match.row);
-  return op ? compute(t, node.kind, std::move(*op), node) : refuse(t, op.refusal().why);
+  return op ? compute(t, node, std::move(*op)) : refuse(t, op.refusal().why);
 }
 
 }  // namespace

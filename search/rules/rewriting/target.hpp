@@ -23,7 +23,6 @@ struct Wire {
 };
 
 struct FreshNode {
-  Kind kind = Kind::variable;  // of the rule's operator, where a rule has it
   std::variant<pcg::Operator, pcg::ParallelOperator> op;
   std::vector<Wire> inputs;
   pcg::Sharding sharding;

@@ -12,26 +12,21 @@ namespace {
 using pcg::Operator;
 using Outcome = base::Attempt<Operator>;
 
-Outcome refused(std::string why) { return base::Refusal{std::move(why)}; }
-
 // A kernel of 3 x 3 stands for any.
 bool is_any_kernel(const Type& w) { return w.size[2] == 3 && w.size[3] == 3; }
 
 Outcome transpose(std::size_t rule_rank, std::size_t rank, int row) {
   if (rule_rank == 2 && rank > 2 && row + 2 != static_cast<int>(rank))
-    return refused("the rows that are transposed are not the last but one dim");
-  if (rank < 2) return refused("transpose of a tensor of one dim");
-  pcg::Transpose t;
-  for (std::size_t d = 0; d < rank; ++d) t.permutation.push_back(static_cast<int>(d));
-  std::swap(t.permutation[rank - 1], t.permutation[rank - 2]);
-  return Operator(t);
+    return base::Refusal{"the rows that are transposed are not the last but one dim"};
+  if (rank < 2) return base::Refusal{"transpose of a tensor of one dim"};
+  return Operator(pcg::Transpose{last_two_swapped(rank)});
 }
 
 Outcome convolution(const Node& node, std::span<const TargetInput> inputs, const FreeAttributes& free) {
   const std::vector<std::int64_t> x = inputs[0].shape->whole().sizes, w = inputs[1].shape->whole().sizes;
   const bool any = is_any_kernel(*inputs[1].in_rule) && free.conv;
   const Window k = any ? *free.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
-  if (x[1] % w[1] != 0) return refused("conv: channels do not divide into groups");
+  if (x[1] % w[1] != 0) return base::Refusal{"conv: channels do not divide into groups"};
   return Operator(pcg::Conv2d{.out = w[0],
                               .rows = k.rows,
                               .columns = k.columns,
@@ -47,8 +42,8 @@ Operator pool(pcg::Pool2d::Kind kind, const std::optional<Window>& matched) {
 
 // A dropout's mask belongs to its node: none may be made or go.
 Outcome attention(const FreeAttributes& free) {
-  if (!free.attention) return refused("heads are not known from the source");
-  if (free.attention->dropout > 0 && !free.keeps_attentions) return refused("dropout in an attention that is not kept one for one");
+  if (!free.attention) return base::Refusal{"heads are not known from the source"};
+  if (free.attention->dropout > 0 && !free.keeps_attentions) return base::Refusal{"dropout in an attention that is not kept one for one"};
   return Operator(*free.attention);
 }
 
@@ -58,7 +53,7 @@ Operator unary(Function f) {
 }
 
 Outcome binary(const Node& node, std::span<const TargetInput> inputs) {
-  if (inputs[0].shape->whole() != inputs[1].shape->whole()) return refused("operands of different shapes");
+  if (inputs[0].shape->whole() != inputs[1].shape->whole()) return base::Refusal{"operands of different shapes"};
   return Operator(pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply});
 }
 
@@ -114,7 +109,7 @@ Outcome target_operator(const Node& node, std::span<const TargetInput> inputs, c
     case Kind::embedding_bag: return Operator(pcg::EmbeddingBag{sizes_of_weight()[0], sizes_of_weight()[1]});
     case Kind::attention: return attention(free);
     case Kind::summands: return Operator(pcg::Summands{{inputs[0].shape->sum, inputs[1].shape->sum}});
-    default: return refused(fmt::format("{} is no operator of a graph", name_of(node.kind)));
+    default: return base::Refusal{fmt::format("{} is no operator of a graph", name_of(node.kind))};
   }
 }
 

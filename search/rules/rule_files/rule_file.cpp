@@ -60,21 +60,19 @@ std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms) {
   return base::emit_yaml(y);
 }
 
-std::string digest_of(const RuleFile& file) { return digest_of(written(file.generator, file.axioms, file.rules)); }
-
 std::string why_not_as_written(const RuleFile& file, const Axioms& axioms) {
   if (file.digest == "none") return "it was written by hand";
   if (file.generator != kGeneratorVersion)
     return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
   if (file.axioms != axioms.hash) return fmt::format("it rests on the axioms {}, which now are {}", file.axioms, axioms.hash);
-  if (file.digest != digest_of(file)) return "it was changed after it was written";
+  if (file.digest != digest_of(written(file.generator, file.axioms, file.rules))) return "it was changed after it was written";
   return "";
 }
 
 std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const RulesDone& progress) {
   std::vector<TypedEquation> equations;
   for (const Rule& r : file.rules) equations.push_back(r.equation);
-  return prove_all(axioms, {}, equations, processes, progress);
+  return prove_all(axioms, equations, processes, progress);
 }
 
 std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& progress) {

@@ -29,11 +29,8 @@ struct RuleFile {
 
 // Returns: the text of a rule file that this generator wrote with these axioms. Equal rules give equal bytes: the file has no times.
 [[nodiscard]] std::string to_text(const std::vector<Rule>& rules, const Axioms& axioms);
-// Returns: the digest of what the file says. White space, comments and the style of the YAML do not matter.
-[[nodiscard]] std::string digest_of(const RuleFile& file);
-
-// Returns: why the file is not as this generator writes it from these axioms: "it was changed after it was written". Empty: it is so. This
-// says where a file may come from, not that it is true.
+// Returns: why the file is not as this generator writes it from these axioms: "it was changed after it was written". Empty: it is so. White
+// space, comments and the style of the YAML do not matter. This says where a file may come from, not that it is true.
 [[nodiscard]] std::string why_not_as_written(const RuleFile& file, const Axioms& axioms);
 
 using RulesDone = std::function<void(std::size_t done)>;  // may be empty

@@ -54,8 +54,7 @@ std::string problem_of(const Variable& v) {
 std::string problem_of(const Term& t, std::span<const Variable> variables) {
   for (const Node& n : t.nodes)
     for (const Numbers& size : {n.at, n.by})
-      if (size[0] != 0 &&
-          (!(is_split(n.kind) ? names_position(size, variables) : dims_adding_to(size, variables).has_value()) || !letters_of(size)))
+      if (size[0] != 0 && (!names_size(n, size, variables) || !letters_of(size)))
         return fmt::format("a size of {} is no sum of at most four dims and five letters", name_of(n.kind));
   return degrees_in(t) > kMostDegrees ? fmt::format("the degrees have more than {} factors", kMostDegrees) : "";
 }
@@ -157,29 +156,23 @@ class RuleReader {
     }
   }
 
-  void ill_typed(const Equation& e) {
-    if (!types_of(e.left, e.variables)) return ill_typed("source", e.left, e.variables);
-    ill_typed("target", e.right, e.variables);
-  }
   // Names the first operator that is.
-  void ill_typed(std::string_view key, const Term& t, const std::vector<Variable>& variables) {
-    Term part = t;
-    for (std::size_t n = 0; n < t.nodes.size(); ++n) {
-      part.nodes.assign(t.nodes.begin(), t.nodes.begin() + static_cast<std::ptrdiff_t>(n) + 1);
-      part.outputs = {static_cast<std::uint8_t>(n)};
-      if (!types_of(part, variables)) break;
+  void ill_typed(const Equation& e) {
+    const bool is_left = !types_of(e.left, e.variables);
+    Term part;
+    for (const Node& n : is_left ? e.left.nodes : e.right.nodes) {
+      part.outputs = {static_cast<std::uint8_t>(part.nodes.size())};
+      part.nodes.push_back(n);
+      if (!types_of(part, e.variables)) break;
     }
-    reader_.complain(key, fmt::format("{} is ill typed over these variables", to_text(part, variables)),
+    reader_.complain(is_left ? "source" : "target", fmt::format("{} is ill typed over these variables", to_text(part, e.variables)),
                      "sizes and layouts of what it reads must fit each other, whatever the letters and degrees are");
   }
   // Names the first operator of a side that fits what it reads at the typing sizes only, as it cannot be evaluated at others.
   void check_sizes(std::string_view key, const Term& t, const std::vector<Types>& types) {
-    for (const Node& n : t.nodes) {
-      std::array<const Types*, 3> in{};
-      for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &types[n.inputs[i]];
-      const std::optional<SizeCondition> unmet = size_condition(n, std::span(in).first(n.inputs.size()));
-      if (unmet) return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), unmet->what), std::string(unmet->cure));
-    }
+    for (const Node& n : t.nodes)
+      if (const std::optional<SizeCondition> unmet = size_condition(n, types))
+        return reader_.complain(key, fmt::format("{} {}", name_of(n.kind), unmet->what), std::string(unmet->cure));
   }
 
   void check(const Rule& rule, std::string_view kind) {

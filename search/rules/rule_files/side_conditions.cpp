@@ -13,10 +13,6 @@
 namespace rules {
 namespace {
 
-Numbers summands_of(const Types& t) { return {t[0].summands, t[1].summands, t[2].summands}; }
-Numbers copies_of(const Types& t) { return {t[0].copies, t[1].copies, t[2].copies}; }
-
-std::string degree_text(const Numbers& values) { return to_text(degree_from(values).value()); }
 bool divides(const Numbers& a, const Numbers& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     if (b[i] % a[i] != 0) return false;
@@ -30,6 +26,12 @@ std::vector<Numbers> largest(const std::set<Numbers>& degrees) {
     return std::ranges::none_of(degrees, [&](const Numbers& other) { return other != degree && divides(degree, other); });
   });
   return result;
+}
+
+// What a node computes.
+Term part_of(Term t, std::size_t node) {
+  t.outputs = {static_cast<std::uint8_t>(node)};
+  return canonical(t);
 }
 
 std::string dim_text(const Variable& v, std::size_t d) { return fmt::format("dim {} of {}", d, v.name); }
@@ -63,22 +65,10 @@ void ranks(Conditions& to) {
     if (std::ranges::count(t->nodes, Kind::sum, &Node::kind) > 0) return say(to, "tensors have just the rule's dims, no further ones");
 }
 
-bool same_sizes(const Variable& a, const Variable& b) {
-  if (a.types[0].rank != b.types[0].rank) return false;
-  for (std::size_t d = 0; d < a.types[0].rank; ++d)
-    if (dim_size(a.types, d) != dim_size(b.types, d)) return false;
-  return true;
-}
-
 bool is_kernel(const Conditions& to, std::size_t variable) {
   if (to.variables[variable].types[0].rank != 4) return false;  // a number that scales one
-  const auto leads_to = [&](const Term& t, auto& self, std::uint8_t n) -> bool {
-    const Node& node = t.nodes[n];
-    return node.kind == Kind::variable ? node.variable == variable
-                                       : std::ranges::any_of(node.inputs, [&](std::uint8_t i) { return self(t, self, i); });
-  };
   const Term& t = to.rule.source();
-  return std::ranges::any_of(t.nodes, [&](const Node& n) { return is_convolution(n.kind) && leads_to(t, leads_to, n.inputs[1]); });
+  return std::ranges::any_of(t.nodes, [&](const Node& n) { return is_convolution(n.kind) && uses(part_of(t, n.inputs[1]), variable); });
 }
 
 // Any size from 2 is a sum of sizes that nothing else has.
@@ -110,9 +100,9 @@ void sizes(Conditions& to) {
   std::vector<std::string> sums;
   for (std::size_t v = 0; v < to.variables.size(); ++v) {
     const Variable& variable = to.variables[v];
-    const auto same = std::ranges::find_if(to.variables.begin(), to.variables.begin() + static_cast<std::ptrdiff_t>(v),
-                                           [&](const Variable& w) { return same_sizes(w, variable); });
-    if (variable.types[0].rank > 0 && same != to.variables.begin() + static_cast<std::ptrdiff_t>(v)) {
+    const auto same = std::ranges::find_if(
+        to.variables, [&](const Variable& w) { return std::ranges::equal(w.types, variable.types, {}, &Type::size, &Type::size); });
+    if (variable.types[0].rank > 0 && &*same != &variable) {
       say(to, "{} has the sizes of {}", variable.name, same->name);
       continue;
     }
@@ -139,10 +129,7 @@ void layouts(Conditions& to) {
   }
 }
 
-std::string text_of(const Conditions& to, Term t, std::size_t node) {
-  t.outputs = {static_cast<std::uint8_t>(node)};
-  return to_text(t, to.variables);
-}
+std::string text_of(const Conditions& to, const Term& t, std::size_t node) { return to_text(part_of(t, node), to.variables); }
 
 // Where no dims say where a split cuts: anywhere, but all such splits of the source alike.
 void cuts(Conditions& to) {
@@ -163,13 +150,11 @@ void cuts(Conditions& to) {
       if (!places.contains(at)) say(to, "{} may be cut anywhere", text_of(to, to.rule.target(), i));
 }
 
-Side source(const Conditions& to) { return {to.rule.source(), to.rule.source_types()}; }
-
-Side target(const Conditions& to) { return {to.rule.target(), to.rule.target_types()}; }
+std::array<Side, 2> sides(const Rule& rule) { return {Side{rule.source(), rule.source_types()}, Side{rule.target(), rule.target_types()}}; }
 
 // Names the first tensor of this size.
 std::string inner_dim_text(const Conditions& to, const Numbers& size) {
-  for (const Side& side : {source(to), target(to)})
+  for (const Side& side : sides(to.rule))
     for (std::size_t n = 0; n < side.term.nodes.size(); ++n)
       for (std::size_t d = 0; d < side.types[n][0].rank; ++d)
         if (dim_size(side.types[n], d) == size) return fmt::format("dim {} of {}", d, text_of(to, side.term, n));
@@ -187,7 +172,7 @@ std::string size_text(const Conditions& to, const Numbers& size) {
 void divisors(Conditions& to) {
   std::map<Numbers, std::set<Numbers>> cuts;  // size -> degrees
   std::set<Numbers> heads, widths;            // degrees that attentions are cut in; sizes of what they make
-  for (const Side& side : {source(to), target(to)})
+  for (const Side& side : sides(to.rule))
     for (std::size_t n = 0; n < side.term.nodes.size(); ++n)
       for (std::size_t d = 0; d < side.types[n][0].rank; ++d) {
         const bool by_heads = side.term.nodes[n].kind == Kind::attention && d == 2;
@@ -241,10 +226,8 @@ void windows(Conditions& to) {
 void readers(Conditions& to) {
   const Term& t = to.rule.source();
   std::vector<std::string> inner;
-  for (std::size_t n = 0; n < t.nodes.size(); ++n) {
-    if (t.nodes[n].kind == Kind::variable || std::ranges::count(t.outputs, n) > 0) continue;
-    inner.push_back(text_of(to, t, n));
-  }
+  for (std::size_t n = 0; n < t.nodes.size(); ++n)
+    if (t.nodes[n].kind != Kind::variable && std::ranges::count(t.outputs, n) == 0) inner.push_back(text_of(to, t, n));
   if (!inner.empty()) say(to, "nothing else reads {}", fmt::join(inner, ", "));
 }
 

@@ -15,10 +15,7 @@ namespace {
 // Operators by kind and function, sorted; both halves of a split are one.
 std::vector<Code> operators_of(const Term& t) {
   std::vector<Code> codes;
-  for (std::size_t n = 0; n < t.nodes.size(); ++n) {
-    const Node& node = t.nodes[n];
-    if (node.kind != Kind::variable && other_half(t, n).value_or(n) >= n) codes.push_back(code_of(node.kind, node.function));
-  }
+  for (const std::size_t n : whole_operators(t)) codes.push_back(code_of(t.nodes[n].kind, t.nodes[n].function));
   std::ranges::sort(codes);
   return codes;
 }

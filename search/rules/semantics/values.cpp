@@ -13,21 +13,16 @@
 #include "pcg/evaluator/field_kernels.hpp"
 
 namespace rules {
-namespace {
-
-constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
-
-}  // namespace
 
 SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
   std::string letters;
   std::vector<Numbers> all;
   for (const Variable& v : variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d) {
-      const Numbers n = dim_size(v.types, d);
-      all.push_back(n);
-      if (const auto more = letters_of(n)) letters += *more;
-    }
+    for (std::size_t d = 0; d < v.types[0].rank; ++d)
+      if (const auto more = letters_of(dim_size(v.types, d))) {
+        letters += *more;
+        all.push_back(dim_size(v.types, d));
+      }
   std::ranges::sort(letters);
   letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
   base::Random random(seed / 2);
@@ -37,11 +32,10 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
     const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
     small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
   }
+  constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
   if (letters.size() == 1) small_[static_cast<std::size_t>(letters[0] - 'a')] = kSizesAlone[seed % kSizesAlone.size()];
-  for (const Numbers& n : all)
-    if (letters_of(n)) known_.emplace_back(n, of(n));
+  for (const Numbers& n : all) known_.emplace_back(n, of(n));
   std::ranges::sort(known_);
-  known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
 }
 
 std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
@@ -192,18 +186,14 @@ Value opaque_rows(Tag tag, const Value& x, std::size_t length, std::size_t resul
   return y;
 }
 
-Value layer_norm(OperandValues in) {
+// With a bias or without.
+Value normalized(Tag tag, OperandValues in) {
   const std::size_t h = in[1]->elements.size();
-  Value y = opaque_rows(kNorm, *in[0], h, h);
-  for (std::size_t i = 0; i < y.elements.size(); ++i)
-    y.elements[i] = field::add(field::multiply(y.elements[i], in[1]->elements[i % h]), in[2]->elements[i % h]);
-  return y;
-}
-
-Value rms_norm(OperandValues in) {
-  const std::size_t h = in[1]->elements.size();
-  Value y = opaque_rows(kRmsNorm, *in[0], h, h);
-  for (std::size_t i = 0; i < y.elements.size(); ++i) y.elements[i] = field::multiply(y.elements[i], in[1]->elements[i % h]);
+  Value y = opaque_rows(tag, *in[0], h, h);
+  for (std::size_t i = 0; i < y.elements.size(); ++i) {
+    y.elements[i] = field::multiply(y.elements[i], in[1]->elements[i % h]);
+    if (in.size() > 2) y.elements[i] = field::add(y.elements[i], in[2]->elements[i % h]);
+  }
   return y;
 }
 
@@ -308,8 +298,8 @@ Value value_of(const Node& n, OperandValues in, const SmallSizes& sizes) {
     case Kind::identity_kernel: return diagonal(sizes.of(n.at), {0, 0, 0, 0, 1, 0, 0, 0, 0});
     case Kind::pool_kernel: return diagonal(sizes.of(n.at), std::vector<std::uint32_t>(9, field::inverse(9)));
     case Kind::softmax: return opaque_rows(kSoftmax, x, static_cast<std::size_t>(x.sizes.back()), static_cast<std::size_t>(x.sizes.back()));
-    case Kind::layer_norm: return layer_norm(in);
-    case Kind::rms_norm: return rms_norm(in);
+    case Kind::layer_norm: return normalized(kNorm, in);
+    case Kind::rms_norm: return normalized(kRmsNorm, in);
     case Kind::batch_norm: return batch_norm(in);
     case Kind::embedding:
     case Kind::embedding_bag: return embedding(n.kind, x, *in[1]);

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "pcg/work/work.hpp"
-#include "search/solve/operators/strategies.hpp"
 #include "sim/dataflow/flow_graph.hpp"
 #include "sim/memory/activations.hpp"
 #include "sim/memory/model_states.hpp"
@@ -26,13 +25,7 @@ double least_memory(const Problem& problem) {
 }  // namespace
 
 ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches)
-    : problem_(problem),
-      model_(model),
-      catalog_(catalog),
-      micro_batches_(micro_batches),
-      graph_(pcg::with_batch(model.graph, problem.training.global_batch / micro_batches)),
-      kinds_(catalog.kinds_of(graph_)),
-      memory_(least_memory(problem)) {
+    : problem_(problem), model_(model), catalog_(catalog), micro_batches_(micro_batches), memory_(least_memory(problem)) {
   const profiles::FrameworkProfile& framework = problem.oracle.framework(problem.training);
   const sim::ModelStateBytes state = sim::model_state_bytes(problem.training, framework);
   overlaps_gradients_ = profiles::overlaps_of(framework, {}).gradients;
@@ -53,8 +46,6 @@ ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, Operator
     weights_are_known_in_layer_.push_back(has_weights && known_in_layer);
   }
 }
-
-int ChainCosts::layer_of(std::uint32_t node) const { return model_.split.of_block[static_cast<std::size_t>(graph_.nodes()[node].block)]; }
 
 // Operators of a kind that are cut alike are costed once.
 const ChainCosts::BlockCosts& ChainCosts::block_costs(DeviceBlock block) {
@@ -103,10 +94,7 @@ const std::array<ChainCosts::BytesOfCuts, 3>& ChainCosts::kept_bytes(int devices
     for (BytesOfCuts& kept : at->second) kept.emplace_back(static_cast<std::size_t>(model_.split.layers), 0.0);
     const auto cut = operators_of_cut(graph_, model_.split, c);
     if (!cut) continue;
-    std::vector<const Strategy*> choice(cut->size(), nullptr);
-    for (std::size_t n = 0; n < choice.size(); ++n)
-      if (kinds_[n] != kSource) choice[n] = &(*cut)[n];
-    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, *cut);
     plan.micro_batches = micro_batches_;
     const sim::FlowGraph flow = sim::flow_graph(plan);
     for (std::size_t word = 0; word < at->second.size(); ++word) {
@@ -282,13 +270,7 @@ double ChainCosts::tied_seconds(int stages) const {
 
 std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
   const int devices = problem_.cluster.device_count(), size = devices / setting.stages;
-  LayerChain chain{.kinds = model_.layer_like,
-                   .tables = {},
-                   .table_of_stage = {},
-                   .transfers = {},
-                   .micro_batches = micro_batches_,
-                   .once = tied_seconds(setting.stages),
-                   .memory = memory_};
+  LayerChain chain{.kinds = model_.layer_like, .micro_batches = micro_batches_, .once = tied_seconds(setting.stages), .memory = memory_};
   std::map<std::pair<DeviceBlock, double>, std::size_t> tables;
   for (int stage = 0; stage < setting.stages; ++stage) {
     const DeviceBlock block = catalog_.alike({stage * size, size});

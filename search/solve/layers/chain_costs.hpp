@@ -36,7 +36,6 @@ struct ShortModel {
 
 // The strategies of a layer on the devices of a stage: UniAP's and Galvatron's (Miao et al., VLDB'23) data, tensor and sharded data
 // parallelism, whose degrees multiply to the number of devices.
-
 // How a layer is cut: samples among data and sharded data parallelism together, and Megatron-LM's cuts.
 struct LayerCut {
   int samples = 1, tensor = 1;
@@ -66,9 +65,6 @@ struct LayerStrategy {
 // "data 2 x tensor 4", "shards 8", "one device", with the order where tensor groups are not neighbours, and "recomputed".
 [[nodiscard]] std::string to_text(const LayerStrategy& strategy);
 
-// Costs of the layers of a model in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
-// choose in.
-
 // How a model is shared out: devices make stages of equally many, one after another.
 struct ChainSetting {
   int stages = 1;
@@ -79,14 +75,15 @@ struct ChainSetting {
   bool selective = false;
 };
 
-// Costs of one number of micro-batches. Remembers what it was asked.
+// Costs of the layers of a model in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron
+// choose in.
+// Of one number of micro-batches. Remembers what it was asked.
 class ChainCosts {
  public:
   // All outlive the object. `model`: of the problem's model.
   // Requires: micro_batches divides the global batch.
   ChainCosts(const Problem& problem, const ShortModel& model, OperatorCatalog& catalog, int micro_batches);
 
-  [[nodiscard]] int micro_batches() const { return micro_batches_; }
   // Layers that read the same layer after the next one are taken to read the same of it.
   // Requires: stages divide the devices. nullopt: some layer has no strategy on a stage.
   // Throws: base::InputError when a device does not support the precision.
@@ -127,7 +124,7 @@ class ChainCosts {
   [[nodiscard]] const StrategyPairs& moved(int from_layer, DeviceBlock from, int to_layer, DeviceBlock to);
   // The same of a layer and the one before it; nothing for the first.
   [[nodiscard]] StrategyPairs from_before(int layer, DeviceBlock from, DeviceBlock to);
-  [[nodiscard]] int layer_of(std::uint32_t node) const;
+  [[nodiscard]] int layer_of(std::uint32_t node) const { return base::nth(model_.split.of_block, graph_.nodes()[node].block); }
   // Seconds of adding up the gradients of weights that layers of different stages read, as of a word embedding that is the head, too:
   // the first stage and the last one hold them.
   [[nodiscard]] double tied_seconds(int stages) const;
@@ -136,8 +133,8 @@ class ChainCosts {
   const ShortModel& model_;
   OperatorCatalog& catalog_;
   int micro_batches_;
-  pcg::Graph graph_;               // of a micro-batch
-  std::vector<KindNumber> kinds_;  // per node
+  pcg::Graph graph_ = pcg::with_batch(model_.graph, problem_.training.global_batch / micro_batches_);
+  std::vector<KindNumber> kinds_ = catalog_.kinds_of(graph_);  // per node
   // Per node: another operator, of the same layer or of one before, has read all of its weights; and one of the same layer.
   std::vector<bool> weights_are_known_, weights_are_known_in_layer_;
   double tied_elements_ = 0;  // of weights that several layers read
@@ -149,8 +146,6 @@ class ChainCosts {
   std::map<int, std::array<BytesOfCuts, 3>> kept_bytes_;                           // by devices
   std::map<std::tuple<int, DeviceBlock, int, DeviceBlock>, StrategyPairs> moved_;  // by layers and blocks
 };
-
-// From a strategy per layer to a plan.
 
 // Returns: the plan of an answer to the chain of that setting, with a summary and without name.
 // Cost: O(nodes x points).

@@ -3,14 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
-#include "pcg/work/work.hpp"
-#include "search/problem/options.hpp"
-#include "search/solve/layers/chain_costs.hpp"
+#include "search/grid/grid_plan.hpp"
 
 namespace search {
 namespace {
 
+constexpr int kMostAttempts = 6;
+constexpr double kMoreThanLacking = 1.05;
+constexpr double kLeastStep = 0.01;  // a share of the memory: an answer may leave some of it, so that it is the same with a little less
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr int kAllCuts = 2;  // of the catalog: layers are cut for samples and by tensor parallelism
 
 // Tensors that are read after the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
@@ -24,17 +27,13 @@ std::size_t count_of_skips(const pcg::Graph& graph) {
   return skips;
 }
 
-bool keeps_scores(const pcg::Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const pcg::GraphNode& n) { return pcg::keeps_scores(n.op); });
-}
-
 // The same chain with bytes in the place of seconds, so that the fullest stage is the slowest.
 LayerChain by_bytes(LayerChain chain) {
   constexpr int kMany = 1 << 20;
   for (std::vector<LayerCost>& table : chain.tables)
     for (LayerCost& cost : table) {
       for (std::size_t s = 0; s < cost.seconds.size(); ++s)
-        if (cost.seconds[s] < std::numeric_limits<double>::infinity()) cost.seconds[s] = cost.bytes[s];
+        if (cost.seconds[s] < kUnlimited) cost.seconds[s] = cost.bytes[s];
       for (std::vector<double>& row : cost.from_before) std::ranges::fill(row, 0.0);
     }
   for (std::vector<StrategyPairs>& over : chain.transfers)
@@ -43,7 +42,7 @@ LayerChain by_bytes(LayerChain chain) {
   chain.micro_batches = kMany;
   chain.once = 0;
   chain.long_edges.clear();
-  chain.memory = std::numeric_limits<double>::infinity();
+  chain.memory = kUnlimited;
   return chain;
 }
 
@@ -53,11 +52,10 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
     : problem_(problem),
       config_(config),
       budget_(context, config.budget),
-      confirmation_(problem, context, name),
-      name_(std::move(name)),
+      confirmation_(problem, context, std::move(name)),
       model_(short_model(problem.model)),
       catalog_(problem, kAllCuts),
-      keeps_scores_(keeps_scores(problem.model)),
+      keeps_scores_(std::ranges::count(recomputations_of(problem.model), pcg::Recompute::selective) > 0),
       layers_skipped_(count_of_skips(problem.model)) {
   constexpr std::int64_t kMostMicroBatches = 1 << 16;  // that are tried unasked: nothing trains with nearly as many
   const std::int64_t batch = problem.training.global_batch, asked = config.micro_batches;
@@ -105,18 +103,41 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
+bool ChainSearch::confirm(ChainCandidate candidate, const Solve& solve) {
+  for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
+    const double lacking = confirm_answer(candidate);
+    if (lacking <= 0) return true;
+    candidate.chain.memory -= std::max(kMoreThanLacking * lacking, kLeastStep * candidate.chain.memory);
+    candidate.answer = solve(candidate.chain, kUnlimited);
+  }
+  return false;
+}
+
+bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
+  std::vector<const ChainCandidate*> best;
+  for (const ChainCandidate& c : candidates)
+    if (c.answer) best.push_back(&c);
+  std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+  std::size_t simulated = 0;
+  for (const ChainCandidate* c : best) {
+    if (simulated >= config_.simulated || (!budget_.take() && simulated > 0)) break;
+    if (confirm(*c, solve)) ++simulated;
+  }
+  return simulated > 0;
+}
+
 void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
   const ChainCandidate* smallest = nullptr;
   std::optional<ChainAnswer> answer;
   for (const ChainCandidate& c : candidates) {
-    const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : std::numeric_limits<double>::infinity());
+    const std::optional<ChainAnswer> found = solve(by_bytes(c.chain), answer ? answer->seconds : kUnlimited);
     if (!found) continue;
     smallest = &c;
     answer = found;
   }
   if (smallest == nullptr) return;
   ChainCandidate unlimited = *smallest;
-  unlimited.chain.memory = std::numeric_limits<double>::infinity();
+  unlimited.chain.memory = kUnlimited;
   unlimited.answer = answer;
   unlimited.answer->seconds = chain_seconds(unlimited.chain, *answer);
   confirm_answer(unlimited);

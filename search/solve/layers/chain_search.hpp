@@ -2,7 +2,6 @@
 // The search that UniAP and Galvatron share: every number of stages and of micro-batches is a chain of layers, the answers of which are
 // turned into plans, and the best of them simulated whole.
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,38 +48,27 @@ class ChainSearch {
   [[nodiscard]] std::vector<ChainSetting> settings(int stages) const;
   // Each stage has a layer. nullopt: no such chain.
   [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
-  // Simulates the plan of a candidate's answer. Memory is the simulator's: where the plan needs more, `solve` is asked again with less.
-  // Returns: whether a plan was simulated.
-  template <class Solve>
-  bool confirm(ChainCandidate candidate, const Solve& solve) {
-    for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
-      const double lacking = confirm_answer(candidate);
-      if (lacking <= 0) return true;
-      candidate.chain.memory -= std::max(kMoreThanLacking * lacking, kLeastStep * candidate.chain.memory);
-      candidate.answer = solve(candidate.chain);
-    }
-    return false;
-  }
   // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
   using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
+  // Simulates the plans of the quickest answers, as many as are asked for. Memory is the simulator's: where a plan needs more, `solve` is
+  // asked again with less.
+  // Returns: whether one fits.
+  bool confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
   void confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known.
   [[nodiscard]] SearchResult result(std::optional<double> bound) &&;
 
  private:
-  static constexpr int kMostAttempts = 6;
-  static constexpr double kMoreThanLacking = 1.05;
-  // A share of the memory: an answer may leave some of it, so that it is the same with a little less.
-  static constexpr double kLeastStep = 0.01;
   // Returns: bytes that a device lacks.
   double confirm_answer(const ChainCandidate& candidate);
+  // Returns: whether a plan was simulated.
+  bool confirm(ChainCandidate candidate, const Solve& solve);
 
   const Problem& problem_;
   ChainSearchConfig config_;
   Budget budget_;
   Confirmation confirmation_;
-  std::string name_;
   ShortModel model_;
   OperatorCatalog catalog_;
   std::vector<int> stages_, micro_batches_;

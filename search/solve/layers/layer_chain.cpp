@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "search/solve/layers/memory_fronts.hpp"
 
@@ -29,34 +30,26 @@ class StageRuns {
   [[nodiscard]] double last(std::size_t begin, std::uint32_t first) const { return last_->seconds(layers_ - begin, first); }
   // Seconds of a stage between, by its length and its last strategy.
   const MemoryFronts& between(std::size_t stage, std::size_t begin, std::uint32_t first) {
-    const Key key{chain_.table_of_stage[stage], duplicates_[begin], first};
+    const std::size_t duplicate = duplicates_[begin];
+    const std::tuple key(chain_.table_of_stage[stage], duplicate, first);
     const auto at = between_.find(key);
     if (at != between_.end()) return at->second;
     std::vector<double> arrival(strategies_, kNoTime);
     arrival[first] = 0;
-    const std::size_t most = layers_ - 1 - key.begin;
     return between_
-        .try_emplace(key, chain_, chain_.tables[key.table], key.begin, MemoryFronts::Direction::forwards, most, arrival, most_seconds_)
+        .try_emplace(key, chain_, table(stage), duplicate, MemoryFronts::Direction::forwards, layers_ - 1 - duplicate, arrival,
+                     most_seconds_)
         .first->second;
   }
-  // Each appends its strategies to those of the layers before.
-  void append_first(std::size_t end, std::uint32_t last, std::vector<std::uint32_t>& of_layers) const {
-    append(first_->strategies(end, last), of_layers);
-  }
-  void append_last(std::size_t begin, std::uint32_t first, std::vector<std::uint32_t>& of_layers) const {
-    append(last_->strategies(layers_ - begin, first), of_layers);
-  }
-  void append_between(std::size_t stage, std::size_t begin, std::size_t end, std::uint32_t first, std::uint32_t last,
-                      std::vector<std::uint32_t>& of_layers) {
-    append(between(stage, begin, first).strategies(end - begin, last), of_layers);
+  // The strategies of their layers.
+  [[nodiscard]] std::vector<std::uint32_t> of_first(std::size_t end, std::uint32_t last) const { return first_->strategies(end, last); }
+  [[nodiscard]] std::vector<std::uint32_t> of_last(std::size_t begin, std::uint32_t first) const {
+    return last_->strategies(layers_ - begin, first);
   }
 
  private:
   [[nodiscard]] const std::vector<LayerCost>& table(std::size_t stage) const { return chain_.tables[chain_.table_of_stage[stage]]; }
   [[nodiscard]] std::vector<double> any() const { return std::vector<double>(strategies_, 0.0); }
-  static void append(const std::vector<std::uint32_t>& more, std::vector<std::uint32_t>& all) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
 
   // The first layer from which the same kinds follow as from this one, up to the last layer but one: stages between do not take the last.
   [[nodiscard]] std::size_t duplicate_of(std::size_t begin) const {
@@ -69,24 +62,19 @@ class StageRuns {
     return duplicate;
   }
 
-  struct Key {
-    std::size_t table, begin;
-    std::uint32_t first;
-    auto operator<=>(const Key&) const = default;
-  };
   const LayerChain& chain_;
   std::size_t layers_;
   double most_seconds_;
   std::uint32_t strategies_ = 0;
   std::optional<MemoryFronts> first_, last_;
-  std::vector<std::size_t> duplicates_;  // per layer
-  std::map<Key, MemoryFronts> between_;
+  std::vector<std::size_t> duplicates_;                                                  // per layer
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, MemoryFronts> between_;  // by table, first layer and its strategy
 };
 
 // The end of a stage, and of the stage before it.
 struct Cut {
-  std::size_t begin;                      // of a stage
-  std::uint32_t first, before, own_last;  // strategies of its first layer, of the layer before, and of its last layer
+  std::size_t begin;            // of a stage
+  std::uint32_t first, before;  // strategies of its first layer, and of the layer before
 };
 
 struct Shares {
@@ -124,11 +112,11 @@ class LayerShares {
       }
     if (best.sum == kNoTime) return std::nullopt;
     Shares shares{best.sum, best.slowest, {}, 0};
-    Cut cut{best.begin, best.first, best.before, 0};
+    Cut cut{best.begin, best.first, best.before};
     for (std::size_t stage = stages - 1; stage > 0; --stage) {
       shares.cuts.push_back(cut);
       const Step& s = all[stage - 1][state(cut.begin, cut.before)];
-      cut = {s.begin, s.first, s.before, cut.before};
+      cut = {s.begin, s.first, s.before};
     }
     return shares;
   }
@@ -214,20 +202,19 @@ double quickest_slowest(LayerShares& program, const Budget& budget) {
 
 ChainAnswer answer_of(const LayerChain& chain, StageRuns& runs, const Shares& shares) {
   ChainAnswer a{{0}, {}, seconds_of(chain, shares.sum, shares.slowest)};
-  if (shares.cuts.empty()) {
-    runs.append_first(chain.kinds.size(), shares.last, a.strategies);
-    return a;
-  }
-  const Cut& second = shares.cuts.back();
-  runs.append_first(second.begin, second.before, a.strategies);
+  const auto append = [&](const std::vector<std::uint32_t>& of_stage) {
+    a.strategies.insert(a.strategies.end(), of_stage.begin(), of_stage.end());
+  };
+  if (shares.cuts.empty()) append(runs.of_first(chain.kinds.size(), shares.last));
+  else append(runs.of_first(shares.cuts.back().begin, shares.cuts.back().before));
   for (std::size_t stage = 1; stage < chain.stages(); ++stage) {
     const Cut& cut = shares.cuts[shares.cuts.size() - stage];
     a.begins.push_back(cut.begin);
     if (stage + 1 == chain.stages()) {
-      runs.append_last(cut.begin, cut.first, a.strategies);
+      append(runs.of_last(cut.begin, cut.first));
     } else {
       const Cut& next = shares.cuts[shares.cuts.size() - stage - 1];
-      runs.append_between(stage, cut.begin, next.begin, cut.first, next.before, a.strategies);
+      append(runs.between(stage, cut.begin, cut.first).strategies(next.begin - cut.begin, next.before));
     }
   }
   return a;

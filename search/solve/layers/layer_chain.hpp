@@ -78,8 +78,6 @@ struct ChainAnswer {
 // cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.
 [[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain);
 
-// Costs of edges that skip layers.
-
 // A tensor comes from a stage, where a strategy made it, to readers of one strategy on a stage.
 struct LongArrival {
   std::size_t edge = 0, from = 0;

@@ -2,10 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.hpp"
-#include "search/grid/layout.hpp"
 #include "search/grid/repeated_layers.hpp"
 #include "search/grid/stages.hpp"
 #include "search/solve/layers/chain_costs.hpp"
@@ -13,8 +11,6 @@
 
 namespace search {
 namespace {
-
-constexpr std::size_t kMostNamed = 4;  // strategies in a summary
 
 // Layers without weight recompute nothing.
 std::vector<LayerStrategy> strategies_of_layers(const pcg::Plan& plan, const LayerSplit& split, const ChainAnswer& answer,
@@ -48,12 +44,8 @@ std::string layered_summary(const pcg::Plan& plan, const std::vector<std::size_t
     if (at == count.end()) count.emplace_back(how, 1);
     else ++at->second;
   }
-  std::ranges::stable_sort(count, std::greater<>(), &std::pair<std::string, std::size_t>::second);
-  const bool says_something = devices > 1 || plan.recompute == pcg::Recompute::full;
-  for (std::size_t i = 0; i < std::min(count.size(), kMostNamed) && says_something; ++i)
-    text += fmt::format("{} {} layer{} {}", i == 0 ? ";" : ",", count[i].second, count[i].second == 1 ? "" : "s", count[i].first);
-  if (count.size() > kMostNamed && says_something)
-    text += fmt::format(", {} other strateg{}", count.size() - kMostNamed, count.size() == kMostNamed + 1 ? "y" : "ies");
+  if (devices > 1 || plan.recompute == pcg::Recompute::full)
+    text += "; " + commonest_text(std::move(count), "layer", {"other strategy", "other strategies"});
   return text;
 }
 
@@ -136,20 +128,12 @@ std::vector<LayerStrategy> layer_strategies(int devices) {
 std::optional<std::vector<Strategy>> operators_of_cut(const pcg::Graph& graph, const LayerSplit& split, const LayerCut& cut) {
   const std::int64_t batch = graph.batch();
   if (batch % cut.samples != 0) return std::nullopt;
-  const int devices = cut.samples * cut.tensor;
-  const Attempt<Grid> grid = make_grid({.tensor = cut.tensor, .data = cut.samples, .micro_batch = batch / cut.samples}, devices, batch);
-  if (!grid) return std::nullopt;
-  const Attempt<std::vector<Layout>> node_layouts = layouts(graph, *grid, split.of_block);
-  if (!node_layouts) return std::nullopt;
-  std::vector<Strategy> strategies(graph.nodes().size());
-  constexpr std::array kPlaces = {0, 0};
-  for (std::size_t n = 0; n < strategies.size(); ++n) {
-    const Layout& layout = (*node_layouts)[n];
-    if (layout.loops.empty()) continue;
-    Strategy& s = strategies[n];
-    s.sharding = layout.sharding(*grid);
-    s.view = layout.view(*grid, kPlaces);
-    if (cut.tensor_is_inside) continue;
+  Attempt<std::vector<Strategy>> strategies =
+      strategies_on_grid(graph, {.tensor = cut.tensor, .data = cut.samples, .micro_batch = batch / cut.samples}, cut.samples * cut.tensor,
+                         batch, split.of_block);
+  if (!strategies) return std::nullopt;
+  for (Strategy& s : *strategies) {
+    if (cut.tensor_is_inside || s.sharding.degrees.empty()) continue;
     std::vector<base::DeviceId> turned;
     for (const base::DeviceId d : pcg::devices_of(s.view, s.sharding)) {
       const int device = static_cast<int>(d.value);
@@ -157,7 +141,7 @@ std::optional<std::vector<Strategy>> operators_of_cut(const pcg::Graph& graph, c
     }
     s.view = pcg::compact({.devices = std::move(turned)}, s.sharding);
   }
-  return strategies;
+  return std::move(strategies).value();
 }
 
 Strategy on_block(Strategy strategy, DeviceBlock block) {
@@ -190,21 +174,15 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
     if (!cuts.contains(s)) cuts.emplace(s, operators_of_cut(graph, split, strategies[s].cut).value());
 
   std::vector<Strategy> operators(graph.nodes().size());
-  std::vector<const Strategy*> choice(operators.size(), nullptr);
   std::vector<int> stage_of;
   for (std::size_t n = 0; n < operators.size(); ++n) {
     const pcg::GraphNode& node = graph.nodes()[n];
     const auto layer = static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(node.block)]);
     stage_of.push_back(static_cast<int>(std::ranges::upper_bound(answer.begins, layer) - answer.begins.begin()) - 1);
-    if (is_source(node)) continue;
     operators[n] = on_block(cuts.at(answer.strategies[layer])[n], {stage_of[n] * devices, devices});
-    choice[n] = &operators[n];
   }
-  pcg::Plan plan = plan_of_strategies(problem, graph, choice);
-  std::vector<int> stage;
-  std::size_t node = 0;  // of the graph, whose operators stay in order
-  for (const pcg::PcgNode& n : plan.pcg.nodes()) stage.push_back(n.parallel_operator() != nullptr ? 0 : stage_of[node++]);
-  plan.stage = stages_around_operators(plan.pcg, std::move(stage));
+  pcg::Plan plan = plan_of_strategies(problem, graph, operators);
+  plan.stage = stages_around_operators(plan.pcg, stage_of);
   plan.stages = setting.stages;
   plan.micro_batches = micro_batches;
   plan.schedule = setting.stages > 1 ? setting.schedule : pcg::ScheduleKind::one_f_one_b;

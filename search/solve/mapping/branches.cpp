@@ -63,11 +63,7 @@ class Branches {
 class Reduction {
  public:
   Reduction(std::vector<KindNumber> kinds, const std::vector<std::uint32_t>& ends, BranchShapes& shapes)
-      : is_left_(kinds.size(), true),
-        is_end_(kinds.size(), false),
-        around_(kinds.size()),
-        branches_(std::move(kinds), shapes),
-        tree_(branches_.tree()) {
+      : is_left_(kinds.size(), true), is_end_(kinds.size(), false), around_(kinds.size()), branches_(std::move(kinds), shapes) {
     for (const std::uint32_t e : ends) is_end_[e] = true;
   }
 
@@ -83,8 +79,6 @@ class Reduction {
   }
 
  private:
-  using Pair = std::pair<std::uint32_t, std::uint32_t>;
-
   void add_edge(const OperatorEdge& e) {
     Branch b;
     b.edge = e;
@@ -176,8 +170,8 @@ class Reduction {
   std::vector<bool> is_left_, is_end_;
   std::vector<std::set<std::uint32_t>> around_;
   Branches branches_;
-  BranchTree& tree_;
-  std::map<Pair, std::vector<BranchRef>> between_;  // the first end is the lower number
+  BranchTree& tree_ = branches_.tree();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<BranchRef>> between_;  // the first end is the lower number
 };
 
 }  // namespace

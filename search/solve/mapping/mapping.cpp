@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "search/solve/operators/elimination.hpp"
 
@@ -21,7 +20,7 @@ void merge(std::vector<std::uint32_t>& edges, const std::vector<std::uint32_t>& 
 }
 
 BranchCosts turned(const BranchCosts& c) {
-  BranchCosts t{c.columns, c.rows, std::vector<double>(c.seconds.size()), c.edges};
+  BranchCosts t{{c.columns, c.rows, std::vector<double>(c.seconds.size())}, c.edges};
   for (std::size_t r = 0; r < c.rows; ++r)
     for (std::size_t k = 0; k < c.columns; ++k) t.seconds[k * c.rows + r] = c.at(r, k);
   return t;
@@ -36,44 +35,44 @@ void add(BranchCosts& sum, const BranchCosts& more) {
 // may be cut again.
 bool is_cut_after(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
 
+std::uint32_t position(const std::vector<std::uint32_t>& core, std::uint32_t o) {
+  return static_cast<std::uint32_t>(std::ranges::find(core, o) - core.begin());
+}
+
 }  // namespace
 
 Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config)
-    : lists_(lists), shapes_(shapes), config_(std::move(config)), machine_(static_cast<int>(cluster.domain_devices(0).size())) {
+    : lists_(lists), shapes_(shapes), config_(std::move(config)), machine_(lists.catalog().machine_size()) {
   config_.wholes.push_back(cluster.device_count());
 }
 
-DeviceBlock Mapping::alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
-
-std::size_t Mapping::choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).strategies.size(); }
-
-Mapping::Costs Mapping::branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second) {
-  if (r.reversed) return std::make_shared<BranchCosts>(turned(*branch(tree, {r.branch, false}, block, second, first)));
+Mapping::Costs Mapping::branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const Ends& ends) {
+  if (r.reversed) return std::make_shared<BranchCosts>(turned(*branch(tree, {r.branch, false}, block, {ends.second, ends.first})));
   const Branch& b = tree.branches[r.branch];
-  const Key key{b.shape, alike(block), alike(first.block), alike(second.block)};
+  const Key key{b.shape, alike(block), alike(ends.first.block), alike(ends.second.block)};
   if (const auto at = known_.find(key); at != known_.end()) return at->second;
-  auto costs = std::make_shared<const BranchCosts>(computed(tree, b, block, first, second));
+  auto costs = std::make_shared<const BranchCosts>(computed(tree, b, block, ends));
   if (config_.remember || b.form == Branch::Form::edge) known_[key] = costs;
   return costs;
 }
 
-BranchCosts Mapping::computed(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second) {
+BranchCosts Mapping::computed(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends) {
   switch (b.form) {
     case Branch::Form::edge: {
-      const EdgeCosts& edge = lists_.edge(b.edge.kind, alike(first.block), alike(second.block));
-      return {edge.costs->rows, edge.costs->columns, edge.costs->seconds, {edge.number}};
+      const EdgeCosts& edge = lists_.edge(b.edge.kind, alike(ends.first.block), alike(ends.second.block));
+      return {*edge.costs, {edge.number}};
     }
-    case Branch::Form::series: return series(tree, b, block, first, second);
+    case Branch::Form::series: return series(tree, b, block, ends);
     case Branch::Form::group: break;
   }
   // Bare edges and what goes both ways follow each other; the rest may run side by side.
-  BranchCosts sum{choices(first), choices(second), {}, {}};
+  BranchCosts sum{{choices(ends.first), choices(ends.second), {}}, {}};
   sum.seconds.assign(sum.rows * sum.columns, 0);
   std::vector<BranchRef> branches;
   for (const BranchRef r : b.parts)
-    if (b.flow == Flow::mixed || !tree.branches[r.branch].has_operators) add(sum, *branch(tree, r, block, first, second));
+    if (b.flow == Flow::mixed || !tree.branches[r.branch].has_operators) add(sum, *branch(tree, r, block, ends));
     else branches.push_back(r);
-  if (!branches.empty()) add(sum, *side_by_side(tree, branches, block, first, second));
+  if (!branches.empty()) add(sum, *side_by_side(tree, branches, block, ends));
   return sum;
 }
 
@@ -82,20 +81,20 @@ std::vector<double> Mapping::own(const BranchTree& tree, std::uint32_t centre, c
   const KindNumber kind = tree.kinds[centre];
   std::vector<double> seconds = shortlist(kind, block).seconds;
   for (const BranchRef r : hanging) {
-    const Costs more = branch(tree, r, block, {}, {kind, block});
+    const Costs more = branch(tree, r, block, {{}, {kind, block}});
     for (std::size_t c = 0; c < seconds.size(); ++c) seconds[c] += more->seconds[c];
     merge(edges, more->edges);
   }
   return seconds;
 }
 
-BranchCosts Mapping::series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second) {
+BranchCosts Mapping::series(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends) {
   const End centre{tree.kinds[b.centre], block};
-  BranchCosts costs{choices(first), choices(second), {}, {}};
+  BranchCosts costs{{choices(ends.first), choices(ends.second), {}}, {}};
   costs.seconds.assign(costs.rows * costs.columns, kUnreached);
   const std::vector<double> alone = own(tree, b.centre, b.hanging, block, costs.edges);
-  const Costs before = b.before ? branch(tree, *b.before, block, first, centre) : nullptr;
-  const Costs after = branch(tree, b.after, block, centre, second);
+  const Costs before = b.before ? branch(tree, *b.before, block, {ends.first, centre}) : nullptr;
+  const Costs after = branch(tree, b.after, block, {centre, ends.second});
   if (before) merge(costs.edges, before->edges);
   merge(costs.edges, after->edges);
   for (std::size_t r = 0; r < costs.rows; ++r) {
@@ -152,34 +151,32 @@ std::vector<int> Mapping::cuts(const BranchTree& tree, const std::vector<BranchR
   return sizes;
 }
 
-void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                              const End& second, const std::function<void(const Option&)>& look) {
+void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends,
+                              const std::function<void(const Option&)>& look) {
   const auto some = [&](std::size_t begin, std::size_t end) {
     return std::vector(parts.begin() + static_cast<std::ptrdiff_t>(begin), parts.begin() + static_cast<std::ptrdiff_t>(end));
   };
   const std::size_t count = parts.size();
   const bool is_whole = std::ranges::find(config_.wholes, block.size) != config_.wholes.end();
   if (is_whole || std::ranges::all_of(parts, [&](BranchRef r) { return can_use(tree, {r}, block.size); }))
-    look({side_by_side(tree, some(0, 1), block, first, second), side_by_side(tree, some(1, count), block, first, second), false, block,
-          block, 1});
+    look({side_by_side(tree, some(0, 1), block, ends), side_by_side(tree, some(1, count), block, ends), false, block, block, 1});
   if (!config_.side_by_side || count > kMostSideBySide || block.size == 1) return;
   for (std::size_t cut = 1; cut < count; ++cut) {
     const std::vector<BranchRef> left = some(0, cut), right = some(cut, count);
     for (const int size : cuts(tree, left, right, block)) {
       const DeviceBlock a{block.start, size}, b{block.start + size, block.size - size};
-      look({side_by_side(tree, left, a, first, second), side_by_side(tree, right, b, first, second), true, a, b, cut});
+      look({side_by_side(tree, left, a, ends), side_by_side(tree, right, b, ends), true, a, b, cut});
     }
   }
 }
 
-Mapping::Costs Mapping::side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                                     const End& second) {
-  if (parts.size() == 1) return branch(tree, parts.front(), block, first, second);
-  const Key key{shape_of_group(tree, parts, shapes_), alike(block), alike(first.block), alike(second.block)};
+Mapping::Costs Mapping::side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends) {
+  if (parts.size() == 1) return branch(tree, parts.front(), block, ends);
+  const Key key{shape_of_group(tree, parts, shapes_), alike(block), alike(ends.first.block), alike(ends.second.block)};
   if (const auto at = known_.find(key); at != known_.end()) return at->second;
-  BranchCosts costs{choices(first), choices(second), {}, {}};
+  BranchCosts costs{{choices(ends.first), choices(ends.second), {}}, {}};
   costs.seconds.assign(costs.rows * costs.columns, kUnreached);
-  for_each_option(tree, parts, block, first, second, [&](const Option& o) {
+  for_each_option(tree, parts, block, ends, [&](const Option& o) {
     for (std::size_t i = 0; i < costs.seconds.size(); ++i) {
       const double a = o.first->seconds[i], b = o.second->seconds[i];
       costs.seconds[i] = std::min(costs.seconds[i], o.is_side_by_side ? std::max(a, b) : a + b);
@@ -192,54 +189,54 @@ Mapping::Costs Mapping::side_by_side(const BranchTree& tree, const std::vector<B
   return shared;
 }
 
-void Mapping::assign(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second, std::uint32_t row,
-                     std::uint32_t column, std::vector<Placed>& placed) {
-  if (r.reversed) return assign(tree, {r.branch, false}, block, second, first, column, row, placed);
+void Mapping::assign(const BranchTree& tree, BranchRef r, DeviceBlock block, const Ends& ends, Cell at, std::vector<Placed>& placed) {
+  if (r.reversed) return assign(tree, {r.branch, false}, block, {ends.second, ends.first}, {at.column, at.row}, placed);
   const Branch& b = tree.branches[r.branch];
-  if (b.form == Branch::Form::series) return assign_series(tree, b, block, first, second, row, column, placed);
+  if (b.form == Branch::Form::series) return assign_series(tree, b, block, ends, at, placed);
   if (b.form == Branch::Form::edge) return;
   std::vector<BranchRef> branches;
   for (const BranchRef p : b.parts)
-    if (b.flow == Flow::mixed || !tree.branches[p.branch].has_operators) assign(tree, p, block, first, second, row, column, placed);
+    if (b.flow == Flow::mixed || !tree.branches[p.branch].has_operators) assign(tree, p, block, ends, at, placed);
     else branches.push_back(p);
-  if (!branches.empty()) assign_side_by_side(tree, branches, block, first, second, row, column, placed);
+  if (!branches.empty()) assign_side_by_side(tree, branches, block, ends, at, placed);
 }
 
-void Mapping::assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second,
-                            std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed) {
+void Mapping::assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends, Cell at,
+                            std::vector<Placed>& placed) {
   const End centre{tree.kinds[b.centre], block};
   std::vector<std::uint32_t> edges;
   const std::vector<double> alone = own(tree, b.centre, b.hanging, block, edges);
-  const Costs before = b.before ? branch(tree, *b.before, block, first, centre) : nullptr;
-  const Costs after = branch(tree, b.after, block, centre, second);
+  const Costs before = b.before ? branch(tree, *b.before, block, {ends.first, centre}) : nullptr;
+  const Costs after = branch(tree, b.after, block, {centre, ends.second});
   std::uint32_t best = 0;
   double least = kUnreached;
   for (std::uint32_t c = 0; c < alone.size(); ++c) {
-    const double seconds = alone[c] + (before ? before->at(row, c) : 0) + after->at(c, column);
+    const double seconds = alone[c] + (before ? before->at(at.row, c) : 0) + after->at(c, at.column);
     if (seconds >= least) continue;
     least = seconds;
     best = c;
   }
   placed[b.centre] = {block, best};
-  for (const BranchRef h : b.hanging) assign(tree, h, block, {}, centre, 0, best, placed);
-  if (b.before) assign(tree, *b.before, block, first, centre, row, best, placed);
-  assign(tree, b.after, block, centre, second, best, column, placed);
+  for (const BranchRef h : b.hanging) assign(tree, h, block, {{}, centre}, {0, best}, placed);
+  if (b.before) assign(tree, *b.before, block, {ends.first, centre}, {at.row, best}, placed);
+  assign(tree, b.after, block, {centre, ends.second}, {best, at.column}, placed);
 }
 
-void Mapping::assign_side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                                  const End& second, std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed) {
-  if (parts.size() == 1) return assign(tree, parts.front(), block, first, second, row, column, placed);
+void Mapping::assign_side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends, Cell at,
+                                  std::vector<Placed>& placed) {
+  if (parts.size() == 1) return assign(tree, parts.front(), block, ends, at, placed);
   std::optional<Option> best;
   double least = kUnreached;
-  for_each_option(tree, parts, block, first, second, [&](const Option& o) {
-    const double a = o.first->at(row, column), b = o.second->at(row, column), seconds = o.is_side_by_side ? std::max(a, b) : a + b;
+  for_each_option(tree, parts, block, ends, [&](const Option& o) {
+    const double a = o.first->at(at.row, at.column), b = o.second->at(at.row, at.column),
+                 seconds = o.is_side_by_side ? std::max(a, b) : a + b;
     if (seconds >= least) return;
     least = seconds;
     best = o;
   });
   const auto cut = parts.begin() + static_cast<std::ptrdiff_t>(best->cut);
-  assign_side_by_side(tree, {parts.begin(), cut}, best->first_block, first, second, row, column, placed);
-  assign_side_by_side(tree, {cut, parts.end()}, best->second_block, first, second, row, column, placed);
+  assign_side_by_side(tree, {parts.begin(), cut}, best->first_block, ends, at, placed);
+  assign_side_by_side(tree, {cut, parts.end()}, best->second_block, ends, at, placed);
 }
 
 // The operators of the core and of the ends, with what hangs on them and lies between them.
@@ -255,31 +252,18 @@ ChoiceProblem Mapping::core_problem(const Part& part, DeviceBlock block, std::ve
         problem.costs.back()[c] -= shortlist(part.tree.kinds[o], block).seconds[c];
   }
   for (const auto& [ends, r] : part.tree.between) {
-    const Costs costs = branch(part.tree, r, block, {part.tree.kinds[ends.first], block}, {part.tree.kinds[ends.second], block});
+    const Costs costs = branch(part.tree, r, block, {{part.tree.kinds[ends.first], block}, {part.tree.kinds[ends.second], block}});
     merge(edges, costs->edges);
-    problem.pairs.push_back(
-        {number[ends.first], number[ends.second], std::make_shared<PairCosts>(PairCosts{costs->rows, costs->columns, costs->seconds})});
+    problem.pairs.push_back({number[ends.first], number[ends.second], costs});
   }
   return problem;
 }
 
-namespace {
-
-std::uint32_t position(const std::vector<std::uint32_t>& core, std::uint32_t o) {
-  return static_cast<std::uint32_t>(std::ranges::find(core, o) - core.begin());
-}
-
-}  // namespace
-
 BranchCosts Mapping::costs(const Part& part, DeviceBlock block) {
-  BranchCosts costs;
-  const ChoiceProblem problem = core_problem(part, block, costs.edges);
+  std::vector<std::uint32_t> edges;
+  const ChoiceProblem problem = core_problem(part, block, edges);
   const std::uint32_t last = position(part.tree.core, part.last);
-  PairCosts table = part.first ? cheapest_between(problem, position(part.tree.core, *part.first), last) : cheapest_by(problem, last);
-  costs.rows = table.rows;
-  costs.columns = table.columns;
-  costs.seconds = std::move(table.seconds);
-  return costs;
+  return {cheapest_between(problem, part.first ? position(part.tree.core, *part.first) : last, last), std::move(edges)};
 }
 
 std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uint32_t first_choice, std::uint32_t last_choice) {
@@ -297,9 +281,9 @@ std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uin
   for (std::size_t i = 0; i < problem.costs.size(); ++i) placed[part.tree.core[i]] = {block, left[i][chosen.choice[i]]};
   const auto end = [&](std::uint32_t o) { return End{part.tree.kinds[o], block}; };
   for (const std::uint32_t o : part.tree.core)
-    for (const BranchRef h : part.tree.hanging[o]) assign(part.tree, h, block, {}, end(o), 0, placed[o].choice, placed);
+    for (const BranchRef h : part.tree.hanging[o]) assign(part.tree, h, block, {{}, end(o)}, {0, placed[o].choice}, placed);
   for (const auto& [ends, r] : part.tree.between)
-    assign(part.tree, r, block, end(ends.first), end(ends.second), placed[ends.first].choice, placed[ends.second].choice, placed);
+    assign(part.tree, r, block, {end(ends.first), end(ends.second)}, {placed[ends.first].choice, placed[ends.second].choice}, placed);
   return placed;
 }
 
@@ -309,17 +293,13 @@ bool Mapping::resolve(const Part& part, const std::vector<Placed>& placed) {
     EdgeCosts& edge = lists_.edge(e.kind, alike(placed[e.from].block), alike(placed[e.to].block));
     if (lists_.resolve_around(edge, placed[e.from].choice, placed[e.to].choice)) changed.push_back(edge.number);
   }
+  if (changed.empty()) return false;
   std::ranges::sort(changed);
-  forget(changed);
-  return !changed.empty();
-}
-
-void Mapping::forget(const std::vector<std::uint32_t>& edges) {
-  if (edges.empty()) return;
   std::erase_if(known_, [&](const auto& entry) {
     const std::vector<std::uint32_t>& of = entry.second->edges;
-    return std::ranges::any_of(edges, [&](std::uint32_t e) { return std::ranges::binary_search(of, e); });
+    return std::ranges::any_of(changed, [&](std::uint32_t e) { return std::ranges::binary_search(of, e); });
   });
+  return true;
 }
 
 }  // namespace search

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,21 +77,15 @@ struct BranchTree {
 // The shape of a group of these branches.
 [[nodiscard]] std::uint32_t shape_of_group(const BranchTree& tree, const std::vector<BranchRef>& parts, BranchShapes& shapes);
 
-// Operators follow each other on a block of devices, or branches that are independent run side by side on blocks that share no device. A
-// part costs the sum of operators that follow each other and the longest of branches that run side by side.
-
 // Where an operator runs.
 struct Placed {
   DeviceBlock block;
   std::uint32_t choice = 0;  // on the shortlist of its kind on the block, where that begins in the first machine
 };
 
-// Seconds by the choices of the two ends, row by row; of what hangs on one end there is one row.
-struct BranchCosts {
-  std::size_t rows = 0, columns = 0;
-  std::vector<double> seconds;
+// By the choices of the two ends; of what hangs on one end there is one row.
+struct BranchCosts : PairCosts {
   std::vector<std::uint32_t> edges;  // EdgeCosts::number of all that count in it, ascending
-  [[nodiscard]] double at(std::size_t row, std::size_t column) const { return seconds[row * columns + column]; }
 };
 
 struct MappingConfig {
@@ -101,6 +96,8 @@ struct MappingConfig {
   std::vector<int> wholes{};
 };
 
+// Operators follow each other on a block of devices, or branches that are independent run side by side on blocks that share no device. A
+// part costs the sum of operators that follow each other and the longest of branches that run side by side.
 // Remembers costs by the shape of a branch and the blocks of it and its ends, which it compares in full. Where all machines are alike,
 // blocks of whole machines are taken as equal wherever they begin, and blocks inside a machine in whichever machine they lie: what differs
 // is which share of a tensor a device already has.
@@ -137,11 +134,10 @@ class Mapping {
     KindNumber kind = kSource;  // kSource: there is none
     DeviceBlock block;
   };
-  struct Key {
-    std::uint32_t shape;
-    DeviceBlock block, first, second;
-    auto operator<=>(const Key&) const = default;
+  struct Ends {
+    End first, second;
   };
+  using Key = std::tuple<std::uint32_t, DeviceBlock, DeviceBlock, DeviceBlock>;  // a shape; the blocks of a branch and of its ends
   using Costs = std::shared_ptr<const BranchCosts>;
   // Branches that follow each other on a block, or run side by side on its two parts.
   struct Option {
@@ -151,14 +147,13 @@ class Mapping {
     std::size_t cut = 1;  // how many branches are the first
   };
 
-  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
-  [[nodiscard]] std::size_t choices(const End& end);
-  [[nodiscard]] Costs branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second);
-  [[nodiscard]] BranchCosts computed(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second);
-  [[nodiscard]] BranchCosts series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second);
-  [[nodiscard]] Costs side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                                   const End& second);
-  void for_each_option(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first, const End& second,
+  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const { return lists_.catalog().alike(b); }
+  [[nodiscard]] std::size_t choices(const End& end) { return end.kind == kSource ? 1 : shortlist(end.kind, end.block).strategies.size(); }
+  [[nodiscard]] Costs branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const Ends& ends);
+  [[nodiscard]] BranchCosts computed(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends);
+  [[nodiscard]] BranchCosts series(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends);
+  [[nodiscard]] Costs side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends);
+  void for_each_option(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends,
                        const std::function<void(const Option&)>& look);
   [[nodiscard]] std::vector<int> cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
                                       DeviceBlock block);
@@ -171,15 +166,16 @@ class Mapping {
   [[nodiscard]] std::vector<double> own(const BranchTree& tree, std::uint32_t centre, const std::vector<BranchRef>& hanging,
                                         DeviceBlock block, std::vector<std::uint32_t>& edges);
 
-  void assign(const BranchTree& tree, BranchRef r, DeviceBlock block, const End& first, const End& second, std::uint32_t row,
-              std::uint32_t column, std::vector<Placed>& placed);
-  void assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const End& first, const End& second, std::uint32_t row,
-                     std::uint32_t column, std::vector<Placed>& placed);
-  void assign_side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const End& first,
-                           const End& second, std::uint32_t row, std::uint32_t column, std::vector<Placed>& placed);
+  // `at`: where the ends run. Fills in `placed`.
+  struct Cell {
+    std::uint32_t row = 0, column = 0;
+  };
+  void assign(const BranchTree& tree, BranchRef r, DeviceBlock block, const Ends& ends, Cell at, std::vector<Placed>& placed);
+  void assign_series(const BranchTree& tree, const Branch& b, DeviceBlock block, const Ends& ends, Cell at, std::vector<Placed>& placed);
+  void assign_side_by_side(const BranchTree& tree, const std::vector<BranchRef>& parts, DeviceBlock block, const Ends& ends, Cell at,
+                           std::vector<Placed>& placed);
 
   [[nodiscard]] ChoiceProblem core_problem(const Part& part, DeviceBlock block, std::vector<std::uint32_t>& edges);
-  void forget(const std::vector<std::uint32_t>& edges);
 
   Shortlists& lists_;
   BranchShapes& shapes_;

@@ -7,26 +7,21 @@
 namespace search {
 namespace {
 
-struct CheapestVariant {
-  double seconds = std::numeric_limits<double>::infinity();
-  std::uint32_t variant = 0;
-};
-
 // The cheapest variant for each choice of a link's two ends.
-struct LinkCosts {
-  std::size_t rows = 0, columns = 0;
-  std::vector<CheapestVariant> cheapest;
+struct LinkCosts : PairCosts {
+  std::vector<std::uint32_t> variant;
 };
 
 LinkCosts costs_of(Mapping& mapping, const Link& link, DeviceBlock block) {
-  LinkCosts costs;
-  for (std::uint32_t v = 0; v < link.variants.size(); ++v) {
+  LinkCosts costs{mapping.costs(*link.variants[0], block), {}};
+  costs.variant.assign(costs.seconds.size(), 0);
+  for (std::uint32_t v = 1; v < link.variants.size(); ++v) {
     const BranchCosts c = mapping.costs(*link.variants[v], block);
-    costs.rows = c.rows;
-    costs.columns = c.columns;
-    costs.cheapest.resize(c.seconds.size());
     for (std::size_t i = 0; i < c.seconds.size(); ++i)
-      if (c.seconds[i] < costs.cheapest[i].seconds) costs.cheapest[i] = {c.seconds[i], v};
+      if (c.seconds[i] < costs.seconds[i]) {
+        costs.seconds[i] = c.seconds[i];
+        costs.variant[i] = v;
+      }
   }
   return costs;
 }
@@ -35,30 +30,19 @@ LinkCosts costs_of(Mapping& mapping, const Link& link, DeviceBlock block) {
 PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block) {
   std::map<std::vector<const Mapping::Part*>, LinkCosts> known;
   std::vector<const LinkCosts*> costs;
-  std::vector<std::vector<double>> seconds{{0.0}};    // up to each link's end, by its choices
-  std::vector<std::vector<std::uint32_t>> came_from;  // the choice of the link's beginning
+  std::vector<ChainStep> steps{ChainStep{{0.0}}};
   for (const Link& link : links) {
     const auto [at, is_new] = known.try_emplace(link.variants);
     if (is_new) at->second = costs_of(mapping, link, block);
-    const LinkCosts& c = *costs.emplace_back(&at->second);
-    std::vector<double> here(c.columns, std::numeric_limits<double>::infinity());
-    std::vector<std::uint32_t> from(c.columns, 0);
-    for (std::uint32_t r = 0; r < c.rows; ++r)
-      for (std::size_t k = 0; k < c.columns; ++k) {
-        const double sum = seconds.back()[r] + c.cheapest[r * c.columns + k].seconds;
-        if (sum >= here[k]) continue;
-        here[k] = sum;
-        from[k] = r;
-      }
-    seconds.push_back(std::move(here));
-    came_from.push_back(std::move(from));
+    steps.push_back(chain_step(steps.back().seconds, *costs.emplace_back(&at->second)));
   }
-  PlacedChain chain{std::vector<PlacedLink>(links.size()), *std::ranges::min_element(seconds.back())};
-  auto last = static_cast<std::uint32_t>(std::ranges::min_element(seconds.back()) - seconds.back().begin());
+  const std::vector<double>& whole = steps.back().seconds;
+  PlacedChain chain{std::vector<PlacedLink>(links.size()), *std::ranges::min_element(whole)};
+  auto last = static_cast<std::uint32_t>(std::ranges::min_element(whole) - whole.begin());
   for (std::size_t l = links.size(); l-- > 0;) {
-    const std::uint32_t first = came_from[l][last];
+    const std::uint32_t first = steps[l + 1].came_from[last];
     PlacedLink& link = chain.links[l];
-    link.variant = costs[l]->cheapest[first * costs[l]->columns + last].variant;
+    link.variant = costs[l]->variant[first * costs[l]->columns + last];
     link.placed = mapping.place(*links[l].variants[link.variant], block, first, last);
     last = first;
   }
@@ -95,6 +79,18 @@ int operators_that_do_not_need(const pcg::Graph& graph, std::uint32_t bottleneck
 }
 
 }  // namespace
+
+ChainStep chain_step(const std::vector<double>& before, const PairCosts& costs) {
+  ChainStep s{std::vector<double>(costs.columns, std::numeric_limits<double>::infinity()), std::vector<std::uint32_t>(costs.columns, 0)};
+  for (std::uint32_t r = 0; r < costs.rows; ++r)
+    for (std::size_t c = 0; c < costs.columns; ++c) {
+      const double sum = before[r] + costs.at(r, c);
+      if (sum >= s.seconds[c]) continue;
+      s.seconds[c] = sum;
+      s.came_from[c] = r;
+    }
+  return s;
+}
 
 std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block, const Budget& budget) {
   while (!budget.time_is_up()) {

@@ -27,6 +27,13 @@ struct PlacedChain {
   double seconds = 0;
 };
 
+// Seconds up to each choice of an operator, and the choices of the operator before it from which that is cheapest.
+struct ChainStep {
+  std::vector<double> seconds;
+  std::vector<std::uint32_t> came_from{};
+};
+[[nodiscard]] ChainStep chain_step(const std::vector<double>& before, const PairCosts& costs);
+
 // Cost: O(links x variants x c^2) and the mapping's costs, for each round of movements that are resolved.
 // Returns: nullopt where the time was up first.
 [[nodiscard]] std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block,
@@ -35,7 +42,6 @@ struct PlacedChain {
 // A graph cut at operators that every path goes through (post-dominators; Unity, OSDI'22, section 5.3), so that each segment can be
 // rewritten and mapped by itself, for every strategy in which the operators at its ends may run. Segments that are alike are worked on
 // once.
-
 struct Segment {
   std::vector<std::uint32_t> operators;  // nodes of the graph, ascending, without sources; `last` is one of them
   std::optional<std::uint32_t> first;    // the node that ends the segment before

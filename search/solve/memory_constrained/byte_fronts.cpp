@@ -47,11 +47,11 @@ class ByteFronts {
       BucketTree::for_each_entry(b, [&](std::size_t entry, std::size_t outer, const std::vector<std::size_t>& at) {
         is_complete = is_complete && add_entry(b, fronts_[k][outer], entry, outer, at, own_least);
       });
-      if (!is_complete) return {};
+      if (!is_complete) return {.pairs = pairs_};
       for (std::vector<Label>& front : fronts_[k]) thin_out(front);
       for (const BucketTree::Child& c : b.children) fronts_[c.bucket].clear();
     }
-    return {.is_complete = true, .choice = cheapest_of(fronts_.back().front())};
+    return {.is_complete = true, .choice = cheapest_of(fronts_.back().front()), .pairs = pairs_};
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "search/solve/operators/elimination.hpp"
+#include "sim/effort.hpp"
 
 namespace search {
 namespace {
@@ -68,7 +69,9 @@ std::optional<Choices> minimum_memory_choice(const ConstrainedProblem& problem, 
       if (bytes[c] == least) left.push_back(c);
   }
   while (!budget.time_is_up()) {
-    const Choices found = in_all(smallest, cheapest(restricted(problem.choices, smallest)).choice);
+    const ChoiceProblem restricted_to = restricted(problem.choices, smallest);
+    budget.spend(effort_of(restricted_to));
+    const Choices found = in_all(smallest, cheapest(restricted_to).choice);
     if (!best.is_new(found)) return found;
   }
   return std::nullopt;
@@ -195,21 +198,37 @@ std::vector<Choices> without_costly(const std::vector<Choices>& left, const Buck
   return fewer;
 }
 
+// The tables of all buckets are gone through a few times.
+double entries_of(const BucketTree& tree) {
+  double entries = 0;
+  for (const BucketTree::Bucket& b : tree.buckets()) entries += static_cast<double>(b.own.size());
+  return entries;
+}
+
 // Without choices that no better answer has. Returns: whether another round would find the same.
-bool search_rest(const ConstrainedProblem& problem, const Relaxation& relaxed, const ConstrainedEffort& effort, Incumbent& best) {
+bool search_rest(const ConstrainedProblem& problem, const Relaxation& relaxed, const ConstrainedEffort& effort, const Budget& budget,
+                 Incumbent& best) {
   const double multiplier = relaxed.multiplier;
   std::vector<Choices> left = without_dead_ends(problem.choices, &problem.bytes);
   ConstrainedProblem rest = only(problem, left);
-  std::optional<BucketTree> tree = BucketTree::of(penalised(rest, multiplier), effort.most_entries);
+  const auto tree_of_rest = [&] {
+    std::optional<BucketTree> tree = BucketTree::of(penalised(rest, multiplier), effort.most_entries);
+    if (tree) budget.spend(sim::kBucketEntry * entries_of(*tree));
+    return tree;
+  };
+  std::optional<BucketTree> tree = tree_of_rest();
   if (tree) {
     best.raise_bound(tree->cheapest() - multiplier * problem.limit);
     if (best.is_proved()) return true;
     left = without_costly(left, *tree, (best.best().seconds + multiplier * problem.limit) * (1 + kSameLine));
     rest = only(problem, left);
-    tree = BucketTree::of(penalised(rest, multiplier), effort.most_entries);
+    tree = tree_of_rest();
   }
   const double to_beat = best.best().seconds * (1 - kNoCheaper);
-  const FrontAnswer found = tree ? cheapest_by_fronts(rest, *tree, multiplier, to_beat, effort.fronts) : FrontAnswer{};
+  FrontLimits limits = effort.fronts;
+  limits.most_pairs = std::min(limits.most_pairs, budget.left() / sim::kFrontPair);
+  const FrontAnswer found = tree ? cheapest_by_fronts(rest, *tree, multiplier, to_beat, limits) : FrontAnswer{};
+  budget.spend(sim::kFrontPair * found.pairs);
   if (!found.is_complete) return true;
   if (!found.choice) {
     best.raise_bound(to_beat);
@@ -234,7 +253,7 @@ ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const Resol
   // Resolved costs are higher than their bounds: bounds and what was proved before stay true, and the next round is closer.
   for (bool is_exhausted = false; !budget.time_is_up() && !best.is_proved() && !is_exhausted;) {
     const Relaxation relaxed = relax(problem, *minimum_memory, best, budget);
-    is_exhausted = best.is_proved() || budget.time_is_up() ? relaxed.is_exhausted : search_rest(problem, relaxed, effort, best);
+    is_exhausted = best.is_proved() || budget.time_is_up() ? relaxed.is_exhausted : search_rest(problem, relaxed, effort, budget, best);
   }
   ConstrainedChoice found = best.best();
   found.is_optimal = best.is_proved();

@@ -65,6 +65,7 @@ struct FrontLimits {
 struct FrontAnswer {
   bool is_complete = false;                               // else there were too many labels
   std::optional<std::vector<std::uint32_t>> choice = {};  // complete and none: nothing that fits costs less
+  double pairs = 0;                                       // of labels that were put together
 };
 
 // The cheapest that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which gives the cost of all

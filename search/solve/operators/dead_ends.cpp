@@ -53,45 +53,37 @@ class DeadEnds {
     return fewer;
   }
 
-  [[nodiscard]] static double pair_cost(const ChoiceProblem::Pair& p, bool is_first, std::uint32_t mine, std::uint32_t other) {
-    return is_first ? p.costs->at(mine, other) : p.costs->at(other, mine);
+  // The cost of a pair where its operator `who` has made this choice, and the other one that.
+  [[nodiscard]] static double pair_cost(const ChoiceProblem::Pair& p, std::uint32_t who, std::uint32_t mine, std::uint32_t other) {
+    if (p.first == p.second) return p.costs->at(mine, mine);
+    return p.first == who ? p.costs->at(mine, other) : p.costs->at(other, mine);
   }
 
-  // The choice's own cost, and the least that it costs with its neighbours.
-  [[nodiscard]] double at_least(std::uint32_t who, std::uint32_t choice) const {
-    double seconds = problem_.costs[who][choice];
+  // Adds to `seconds`, for each pair of the operator, the least that `cost` makes of it over the choices of the other one.
+  template <class Cost>
+  [[nodiscard]] double with_neighbours(std::uint32_t who, double seconds, const Cost& cost) const {
     for (const std::uint32_t p : pairs_of_[who]) {
       const ChoiceProblem::Pair& pair = problem_.pairs[p];
-      if (pair.first == pair.second) {
-        seconds += pair.costs->at(choice, choice);
-        continue;
-      }
-      const bool is_first = pair.first == who;
       double least = std::numeric_limits<double>::infinity();
-      for (const std::uint32_t x : left_[is_first ? pair.second : pair.first])
-        least = std::min(least, pair_cost(pair, is_first, choice, x));
+      for (const std::uint32_t x : left_[pair.first == who ? pair.second : pair.first]) least = std::min(least, cost(pair, x));
       seconds += least;
     }
     return seconds;
   }
 
+  // The choice's own cost, and the least that it costs with its neighbours.
+  [[nodiscard]] double at_least(std::uint32_t who, std::uint32_t choice) const {
+    return with_neighbours(who, problem_.costs[who][choice],
+                           [&](const ChoiceProblem::Pair& p, std::uint32_t x) { return pair_cost(p, who, choice, x); });
+  }
+
   // Whether `rival` costs and takes no more than `choice`, whatever the neighbours choose.
   [[nodiscard]] bool costs_no_more(std::uint32_t who, std::uint32_t rival, std::uint32_t choice) const {
     if (bytes_ != nullptr && (*bytes_)[who][rival] > (*bytes_)[who][choice]) return false;
-    double saved = problem_.costs[who][choice] - problem_.costs[who][rival];
-    for (const std::uint32_t p : pairs_of_[who]) {
-      const ChoiceProblem::Pair& pair = problem_.pairs[p];
-      if (pair.first == pair.second) {
-        saved += pair.costs->at(choice, choice) - pair.costs->at(rival, rival);
-        continue;
-      }
-      const bool is_first = pair.first == who;
-      double least = std::numeric_limits<double>::infinity();
-      for (const std::uint32_t x : left_[is_first ? pair.second : pair.first])
-        least = std::min(least, pair_cost(pair, is_first, choice, x) - pair_cost(pair, is_first, rival, x));
-      saved += least;
-    }
-    return saved >= 0;
+    return with_neighbours(who, problem_.costs[who][choice] - problem_.costs[who][rival],
+                           [&](const ChoiceProblem::Pair& p, std::uint32_t x) {
+                             return pair_cost(p, who, choice, x) - pair_cost(p, who, rival, x);
+                           }) >= 0;
   }
 
   const ChoiceProblem& problem_;

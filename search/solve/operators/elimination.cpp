@@ -256,16 +256,12 @@ Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   return chosen;
 }
 
-PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second, double most_entries) {
+PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second) {
   Factors factors(problem);
   std::vector<bool> stays(problem.costs.size(), false);
   stays[first] = stays[second] = true;
-  eliminate(factors, stays, most_entries);
+  eliminate(factors, stays, kMostEntries);
   return factors.costs().between(first, second);
-}
-
-PairCosts cheapest_by(const ChoiceProblem& problem, std::uint32_t who, double most_entries) {
-  return cheapest_between(problem, who, who, most_entries);
 }
 
 double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice) {

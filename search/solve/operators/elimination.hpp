@@ -36,17 +36,16 @@ struct Chosen {
   bool is_optimal = true;
 };
 
+inline constexpr double kMostEntries = 2e7;
 // Cost: O(operators x c^(w + 1)) for c choices, where the eliminated operators have w neighbours.
-[[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = 2e7);
+[[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = kMostEntries);
 
 // Returns what cheapest() costs, in seconds of one core as steps are counted (sim/effort.hpp): chains of operators of c choices take c^3
 // for each pair.
 [[nodiscard]] base::Seconds effort_of(const ChoiceProblem& problem);
 
-// The cost of the cheapest choices of all others, by the choices of two operators, or of one (in one row).
-[[nodiscard]] PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second,
-                                         double most_entries = 2e7);
-[[nodiscard]] PairCosts cheapest_by(const ChoiceProblem& problem, std::uint32_t who, double most_entries = 2e7);
+// The cost of the cheapest choices of all others, by the choices of two operators; of one, where they are the same, in one row.
+[[nodiscard]] PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second);
 
 // The cost of given choices.
 [[nodiscard]] double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice);
@@ -54,7 +53,6 @@ struct Chosen {
 // Choices that no cheapest answer has: dead-end elimination (Goldstein, Biophysical Journal 66, 1994). A choice is left out where another
 // one of the same operator costs no more whatever the neighbours choose:
 //   cost(s) - cost(r) + sum over neighbours of min over their choices x of (pair(s, x) - pair(r, x)) >= 0.
-
 // Returns: per operator, the choices that are left, ascending; at least one. The cheapest answer among them costs what the cheapest one of
 // all does. `bytes`, of each choice: a choice is left out only where the other one takes no more of these either, so that the same is true
 // of answers within any limit of bytes.

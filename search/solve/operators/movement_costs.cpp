@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <span>
 
 #include "base/check.hpp"
+#include "sim/effort.hpp"
 
 namespace search {
 namespace {
@@ -17,7 +17,6 @@ constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
 constexpr int kMostLaunches = 16;
 constexpr double kInfeasible = 1e6;         // seconds
 constexpr double kRoundingOfSizes = 1e-12;  // of a share of a tensor
-constexpr int kMostPowers = 24;             // of four: 256 TiB
 
 double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
   if (a.sum != b.sum) return 0;
@@ -26,8 +25,6 @@ double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
     share *= std::max(0.0, std::min(a.end[d], b.end[d]) - std::max(a.begin[d], b.begin[d]));
   return share;
 }
-
-double whole(const MovementCosts::Box& box) { return in_common(box, box); }
 
 // The share of whole boxes, which do not overlap. Partial sums count with their share: whoever lacks others has to get at least one of
 // them.
@@ -39,7 +36,7 @@ double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const
       w.sum = h.sum;  // who has all summands of a box has the box
       has += in_common(w, h);
     }
-    const double all = whole(w);
+    const double all = in_common(w, w);
     lacking += sums == 1 ? std::max(0.0, all - has) : has >= all * sums * (1 - 1e-9) ? 0 : all;
   }
   return lacking;
@@ -67,10 +64,7 @@ int most_launches(const sim::Round& round) {
 }  // namespace
 
 // Bandwidth into a device: over the last links of the routes to it. Bandwidth into a domain: through each NIC that its devices use.
-MovementCosts::MovementCosts(const Problem& problem)
-    : problem_(problem),
-      oracle_(problem.cluster, problem.oracle.config(), 0),
-      launch_(problem.oracle.framework(problem.training).host.collective.value()) {
+MovementCosts::MovementCosts(const Problem& problem) : problem_(problem), oracle_(problem.cluster, problem.oracle.config(), 0) {
   const topology::Cluster& cluster = problem.cluster;
   const auto count = static_cast<std::size_t>(cluster.device_count());
   for (std::size_t d = 0; d < count; ++d) {
@@ -124,15 +118,17 @@ double MovementCosts::seconds(LayoutNumber from, LayoutNumber to) {
 }
 
 double MovementCosts::on_curve(Curve& c, double bytes) const {
-  const int power = std::clamp(static_cast<int>(std::log2(bytes) / 2), 0, kMostPowers - 1);
+  const int power = std::clamp(static_cast<int>(std::log2(bytes) / 2), 0, static_cast<int>(kMostPowers) - 1);
   const double below = std::pow(4.0, power), low = at_power(c, power), high = at_power(c, power + 1);
   return low + (high - low) * (bytes - below) / (3 * below);
 }
 
 double MovementCosts::seconds(const sim::Movement& movement) const {
   if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kInfeasible;
+  const base::Seconds before = oracle_.effort();
   double sum = 0;
   for (const sim::Round& r : movement.rounds) sum += std::max(oracle_.round(r).time.value(), launch_ * most_launches(r));
+  problem_.oracle.spend(oracle_.effort() - before);
   return sum;
 }
 
@@ -141,7 +137,6 @@ double MovementCosts::all_reduce_seconds(LayoutNumber sums, base::Bytes bytes) {
   const auto [at, is_new] = sums_.try_emplace(pattern);
   Curve& c = at->second;
   if (is_new) {
-    c.at.resize(kMostPowers + 1);
     sim::Round round;
     for (std::vector<base::DeviceId>& group : sim::sum_groups(example_[pattern]))
       round.push_back({.kind = sim::CollectiveKind::all_reduce, .bytes = base::Bytes(kUnit), .group = std::move(group)});
@@ -156,22 +151,19 @@ double MovementCosts::at_power(Curve& curve, int power) const {
   return *known;
 }
 
-MovementCosts::Ends MovementCosts::ends(std::uint32_t from, std::uint32_t to) const {
-  Ends e{example_[from], example_[to], 1};
-  for (std::size_t d = 0; d < e.from.shape.dims.size(); ++d) {
-    const int both = std::lcm(e.from.shape.dims[d].degree, e.to.shape.dims[d].degree);
-    e.from.shape.dims[d].size = e.to.shape.dims[d].size = both;
-    e.elements *= both;
-  }
-  return e;
-}
-
 MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to) {
   const auto [at, is_new] = curves_.try_emplace(pair_of(from, to));
   if (!is_new) return at->second;
-  const Ends e = ends(from, to);
-  at->second.movement = sim::reshard(e.from, e.to, base::Bytes(kUnit / e.elements), problem_.cluster);
-  at->second.at.resize(kMostPowers + 1);
+  // Sizes that both cuts divide: who sends what share to whom does not depend on them.
+  sim::Layout before = example_[from], after = example_[to];
+  double elements = 1;
+  for (std::size_t d = 0; d < before.shape.dims.size(); ++d) {
+    const int both = std::lcm(before.shape.dims[d].degree, after.shape.dims[d].degree);
+    before.shape.dims[d].size = after.shape.dims[d].size = both;
+    elements *= both;
+  }
+  at->second.movement = sim::reshard(before, after, base::Bytes(kUnit / elements), problem_.cluster);
+  for (const sim::Round& r : at->second.movement.rounds) problem_.oracle.spend(sim::kReshardTransfer * static_cast<double>(r.size()));
   return at->second;
 }
 

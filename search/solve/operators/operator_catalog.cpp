@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
+#include <ranges>
 #include <variant>
 
-#include "search/solve/operators/strategies.hpp"
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/internal_movement.hpp"
 #include "sim/kernels/cost_table.hpp"
@@ -94,10 +93,6 @@ double slowest(std::initializer_list<const sim::Cost*> costs) {
 
 }  // namespace
 
-bool is_source(const pcg::GraphNode& node) {
-  return std::holds_alternative<pcg::Weight>(node.op) || std::holds_alternative<pcg::Input>(node.op);
-}
-
 double seconds_of(const StrategyCost& cost, const Objective& w) {
   return cost.kernels + cost.inside + (w.recomputes ? cost.forward : 0) +
          w.per_micro_batch * (cost.update + w.synchronisation * cost.synchronisation) + w.seconds_per_byte * bytes_of(cost, w);
@@ -114,8 +109,6 @@ OperatorCatalog::OperatorCatalog(const Problem& problem, int most_cut)
     machines_are_alike_ =
         machines_are_alike_ && kind_of(d) == kind_of(cluster.devices()[0]) && cluster.node_type(d.node) == cluster.node_type(0);
 }
-
-DeviceBlock OperatorCatalog::alike(DeviceBlock b) const { return machines_are_alike_ ? DeviceBlock{b.start % machine_size(), b.size} : b; }
 
 std::vector<KindNumber> OperatorCatalog::kinds_of(const pcg::Graph& graph, const std::vector<pcg::GraphNodeId>& with_gradient) {
   std::vector<KindNumber> of_node(graph.nodes().size(), kSource);
@@ -199,9 +192,8 @@ const StrategyTable& OperatorCatalog::plain_table(KindNumber k, int devices) {
 }
 
 double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Objective& objective) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const StrategyCost& c : plain_table(k, devices).costs) least = std::min(least, seconds_of(c, objective));
-  return least;
+  return std::ranges::min(plain_table(k, devices).costs |
+                          std::views::transform([&](const StrategyCost& c) { return seconds_of(c, objective); }));
 }
 
 double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
@@ -212,16 +204,14 @@ double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
   return std::ranges::max(table.costs, {}, &StrategyCost::kernels).kernels;
 }
 
-int OperatorCatalog::machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }
-
 // One plan, in which every strategy has a specimen.
 StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
   StrategyTable table{.strategies = std::move(strategies)};
   for (const Strategy& s : table.strategies) table.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
   const Specimens specimens = specimens_of(kind, table.strategies.size());
-  std::vector<const Strategy*> choice(specimens.graph.nodes().size(), nullptr);
-  for (std::size_t s = 0; s < table.strategies.size(); ++s) choice[specimens.nodes[s]] = &table.strategies[s];
-  const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, choice);
+  std::vector<Strategy> of_node(specimens.graph.nodes().size());
+  for (std::size_t s = 0; s < table.strategies.size(); ++s) of_node[specimens.nodes[s]] = table.strategies[s];
+  const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, of_node);
   const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
   const sim::FlowGraph flow = sim::flow_graph(plan);
   const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -41,7 +40,8 @@ class MovementCosts {
   // Seconds of adding up partial sums where they lie, this many bytes of each. Interpolated as movements are.
   [[nodiscard]] double all_reduce_seconds(LayoutNumber sums, base::Bytes bytes);
 
-  static constexpr std::size_t kMostDims = 5;  // of more, the last ones count as whole: bounds are the lower
+  static constexpr std::size_t kMostDims = 5;     // of more, the last ones count as whole: bounds are the lower
+  static constexpr std::size_t kMostPowers = 24;  // of four: 256 TiB
   // A part of a tensor, as shares of its dims: where it begins and ends in each, and which summand it is of.
   struct Box {
     int sum = 0;
@@ -63,14 +63,8 @@ class MovementCosts {
   // Seconds by the power of four of the tensor's bytes, or of a summand's.
   struct Curve {
     sim::Movement movement;  // of a tensor of kUnit bytes
-    std::vector<std::optional<double>> at;
+    std::array<std::optional<double>, kMostPowers + 1> at{};
   };
-  // Two layouts of a tensor whose sizes both cuts divide: who sends what share to whom does not depend on them.
-  struct Ends {
-    sim::Layout from, to;
-    double elements;
-  };
-  [[nodiscard]] Ends ends(std::uint32_t from, std::uint32_t to) const;
   struct Bound {
     double latency = 0, seconds_per_byte = 0;
   };
@@ -81,11 +75,11 @@ class MovementCosts {
   [[nodiscard]] double on_curve(Curve& curve, double bytes) const;
 
   const Problem& problem_;
-  sim::Oracle oracle_;                                           // which bounds collectives by their busiest links: they are many
-  double launch_;                                                // seconds of host time, of a collective or a message
-  std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;  // by degrees and devices
-  std::vector<sim::Layout> example_;                             // per pattern
-  std::vector<Spread> spreads_;                                  // per pattern
+  sim::Oracle oracle_;  // which bounds collectives by their busiest links: they are many
+  double launch_ = problem_.oracle.framework(problem_.training).host.collective.value();  // host time of a collective or a message
+  std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;                           // by degrees and devices
+  std::vector<sim::Layout> example_;                                                      // per pattern
+  std::vector<Spread> spreads_;                                                           // per pattern
   std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
   std::vector<Numbered> layouts_;
   std::unordered_map<std::uint64_t, Curve> curves_;  // by both patterns
@@ -94,12 +88,6 @@ class MovementCosts {
   double latency_inside_ = 0, latency_between_ = 0;  // of a message inside a domain, and between two
   std::vector<double> into_device_, into_domain_;    // bytes per second
 };
-
-// Costs of the operators of graphs in each of their strategies on a block of devices, and of bringing tensors
-// from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
-// UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are costed by kind, once.
-// All times are the simulator's own: kernels from its cost table, movements as it reshards. Collectives take what their busiest links need
-// (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
 
 // An operator in an iteration of one micro-batch.
 struct StrategyCost {
@@ -135,9 +123,6 @@ inline constexpr std::array kMemoryCosts = {0.0, 0.01, 0.1, 1.0, 10.0};
 // The bytes that seconds_per_byte counts.
 [[nodiscard]] double bytes_of(const StrategyCost& cost, const Objective& objective);
 
-// Whether a node is a weight or an input.
-[[nodiscard]] bool is_source(const pcg::GraphNode& node);
-
 // Equal for operators that cost the same however they are cut.
 struct OperatorKind {
   pcg::GraphNode node;                   // one of them
@@ -172,6 +157,11 @@ struct StrategyTable {
   std::vector<bool> is_plain;
 };
 
+// Costs of the operators of graphs in each of their strategies on a block of devices, and of bringing tensors
+// from one to the next: the one table that planners of single operators search (FlexFlow's MCMC, Unity's machine mapping, Alpa's and
+// UniAP's choices inside a stage). Layers repeat, and rewritten graphs differ in a few places, so that operators are costed by kind, once.
+// All times are the simulator's own: kernels from its cost table, movements as it reshards. Collectives take what their busiest links need
+// (sim/oracle.hpp, with no flows simulated), so that they are comparable and many can be asked about; whole plans are simulated later.
 class OperatorCatalog {
  public:
   // The problem outlives the object.
@@ -187,9 +177,10 @@ class OperatorCatalog {
   [[nodiscard]] std::optional<EdgeKind> edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
                                                 std::uint32_t input) const;
 
+  [[nodiscard]] int machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }  // devices
   [[nodiscard]] bool machines_are_alike() const { return machines_are_alike_; }
   // The block that costs what this one does: where all machines are alike, the one at the same place in the first machines.
-  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const;
+  [[nodiscard]] DeviceBlock alike(DeviceBlock b) const { return {machines_are_alike_ ? b.start % machine_size() : b.start, b.size}; }
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(strategies) costs and layouts, once.
   [[nodiscard]] const StrategyTable& table(KindNumber k, DeviceBlock block);
@@ -219,7 +210,6 @@ class OperatorCatalog {
   [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, DeviceBlock block);
   [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
   [[nodiscard]] const StrategyTable& plain_table(KindNumber k, int devices);
-  [[nodiscard]] int machine_size() const;
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 
   const Problem& problem_;

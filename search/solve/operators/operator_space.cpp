@@ -1,7 +1,5 @@
 #include "search/solve/operators/operator_space.hpp"
 
-#include <set>
-
 #include "search/solve/operators/elimination.hpp"
 #include "search/solve/operators/shortlists.hpp"
 #include "search/solve/operators/strategies.hpp"
@@ -12,19 +10,12 @@ OperatorSpace::OperatorSpace(OperatorCatalog& catalog, const pcg::Graph& graph, 
     : catalog_(catalog), graph_(graph), block_{0, devices}, kinds_(catalog.kinds_of(graph)) {
   for (std::uint32_t n = 0; n < kinds_.size(); ++n)
     if (kinds_[n] != kSource) operators_.push_back(n);
-}
-
-std::size_t OperatorSpace::kinds() const {
-  std::set<KindNumber> kinds;
-  for (const std::uint32_t n : operators_) kinds.insert(kinds_[n]);
-  return kinds.size();
+  for (const std::uint32_t n : operators_) distinct_.insert(kinds_[n]);
 }
 
 std::size_t OperatorSpace::strategies_of_kinds() const {
-  std::set<KindNumber> kinds;
   std::size_t count = 0;
-  for (const std::uint32_t n : operators_)
-    if (kinds.insert(kinds_[n]).second) count += catalog_.table(kinds_[n], block_).costs.size();
+  for (const KindNumber k : distinct_) count += catalog_.table(k, block_).costs.size();
   return count;
 }
 
@@ -79,8 +70,8 @@ std::optional<OperatorSpace::Answer> OperatorSpace::cheapest(const Objective& ob
 }
 
 pcg::Plan OperatorSpace::plan(const Problem& problem, const std::vector<std::uint32_t>& strategy) const {
-  std::vector<const Strategy*> of_node(graph_.nodes().size(), nullptr);
-  for (std::size_t o = 0; o < operators_.size(); ++o) of_node[operators_[o]] = &table(o).strategies[strategy[o]];
+  std::vector<Strategy> of_node(graph_.nodes().size());
+  for (std::size_t o = 0; o < operators_.size(); ++o) of_node[operators_[o]] = table(o).strategies[strategy[o]];
   return plan_of_strategies(problem, graph_, of_node);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "search/problem/budget.hpp"
@@ -22,7 +23,7 @@ class OperatorSpace {
     return catalog_.table(kinds_[operators_[of_operator]], block_);
   }
   // How many kinds there are, and how many ways of them all.
-  [[nodiscard]] std::size_t kinds() const;
+  [[nodiscard]] std::size_t kinds() const { return distinct_.size(); }
   [[nodiscard]] std::size_t strategies_of_kinds() const;
   // The cheapest strategies together.
   struct Answer {
@@ -42,6 +43,7 @@ class OperatorSpace {
   const pcg::Graph& graph_;
   DeviceBlock block_;
   std::vector<KindNumber> kinds_;  // per node
+  std::set<KindNumber> distinct_;  // of the operators
   std::vector<std::uint32_t> operators_;
 };
 

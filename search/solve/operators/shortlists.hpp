@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "search/solve/operators/elimination.hpp"
@@ -68,12 +69,7 @@ class Shortlists {
   Cuts cuts_;
   bool has_low_memory_;
   std::map<std::pair<KindNumber, DeviceBlock>, Shortlist> lists_;
-  struct EdgeKey {
-    EdgeKind kind;
-    DeviceBlock from, to;
-    auto operator<=>(const EdgeKey&) const = default;
-  };
-  std::map<EdgeKey, EdgeCosts> edges_;
+  std::map<std::tuple<EdgeKind, DeviceBlock, DeviceBlock>, EdgeCosts> edges_;
 };
 
 }  // namespace search

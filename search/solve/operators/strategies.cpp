@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
-#include <vector>
 
+#include "base/numbers.hpp"
 #include "pcg/graph/pcg.hpp"
 
 namespace search {
@@ -71,8 +72,6 @@ class Enumeration {
   std::vector<Strategy> found_;
 };
 
-constexpr std::size_t kMostSummarised = 4;  // kinds of cuts that a summary names
-
 }  // namespace
 
 std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
@@ -91,10 +90,23 @@ std::vector<Strategy> strategies_of_few(const pcg::IterationSpace& space, std::s
   return found;
 }
 
-pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, const std::vector<const Strategy*>& choice) {
+Attempt<std::vector<Strategy>> strategies_on_grid(const pcg::Graph& graph, const GridConfig& config, int devices, std::int64_t global_batch,
+                                                  std::vector<int> block_stages) {
+  const Attempt<Grid> grid = make_grid(config, devices, global_batch);
+  if (!grid) return grid.refusal();
+  block_stages.resize(graph.blocks().size(), 0);
+  const Attempt<std::vector<Layout>> node_layouts = layouts(graph, *grid, block_stages);
+  if (!node_layouts) return node_layouts.refusal();
+  std::vector<Strategy> strategies;
+  for (const Layout& layout : *node_layouts)
+    strategies.push_back(layout.loops.empty() ? Strategy{} : Strategy{layout.sharding(*grid), layout.view(*grid, std::array{0, 0})});
+  return strategies;
+}
+
+pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, const std::vector<Strategy>& strategies) {
   std::vector<pcg::Sharding> shardings = pcg::unsharded(graph);
-  for (std::size_t n = 0; n < choice.size(); ++n)
-    if (choice[n] != nullptr) shardings[n] = choice[n]->sharding;
+  for (std::size_t n = 0; n < strategies.size(); ++n)
+    if (!is_source(graph.nodes()[n])) shardings[n] = strategies[n].sharding;
   pcg::Plan plan;
   plan.model = problem.model_section;
   plan.training = problem.training;
@@ -105,7 +117,7 @@ pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, co
   for (const pcg::PcgNode& n : plan.pcg.nodes()) {
     plan.mapping.emplace_back();
     if (n.parallel_operator() != nullptr) continue;
-    if (n.computes()) plan.mapping.back() = choice[node]->view;
+    if (n.computes()) plan.mapping.back() = strategies[node].view;
     ++node;
   }
   return plan;
@@ -120,18 +132,23 @@ std::string cut_text(const pcg::IterationSpace& space, const pcg::Sharding& s) {
   return parts.empty() ? "whole" : fmt::format("{}", fmt::join(parts, " x "));
 }
 
+std::string commonest_text(std::vector<std::pair<std::string, std::size_t>> count, std::string_view noun,
+                           std::pair<std::string_view, std::string_view> others) {
+  constexpr std::size_t kMostNamed = 4;
+  std::ranges::stable_sort(count, std::greater<>(), &std::pair<std::string, std::size_t>::second);
+  std::vector<std::string> parts;
+  for (const auto& [how, many] : std::span(count).first(std::min(count.size(), kMostNamed)))
+    parts.push_back(fmt::format("{} {}", base::counted(static_cast<std::int64_t>(many), noun), how));
+  if (const std::size_t left = count.size() - parts.size(); left > 0)
+    parts.push_back(fmt::format("{} {}", left, left == 1 ? others.first : others.second));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string summary_of_cuts(const pcg::Plan& plan) {
-  std::map<std::string, int> count;
+  std::map<std::string, std::size_t> count;
   for (const pcg::PcgNode& n : plan.pcg.nodes())
     if (n.computes()) ++count[cut_text(*n.space, n.sharding)];
-  std::vector<std::pair<std::string, int>> sorted(count.begin(), count.end());
-  std::ranges::stable_sort(sorted, std::greater<>(), &std::pair<std::string, int>::second);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostSummarised); ++i)
-    text += fmt::format("{}{} operator{} {}", i == 0 ? "" : ", ", sorted[i].second, sorted[i].second == 1 ? "" : "s", sorted[i].first);
-  if (sorted.size() > kMostSummarised)
-    text += fmt::format(", {} other cut{}", sorted.size() - kMostSummarised, sorted.size() == kMostSummarised + 1 ? "" : "s");
-  return text;
+  return commonest_text({count.begin(), count.end()}, "operator", {"other cut", "other cuts"});
 }
 
 }  // namespace search

@@ -10,11 +10,14 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pcg/plan/mapping.hpp"
 #include "pcg/plan/plan.hpp"
 #include "pcg/sharding/sharding.hpp"
+#include "search/grid/layout.hpp"
 #include "search/problem/problem.hpp"
 
 namespace search {
@@ -43,16 +46,21 @@ struct DeviceBlock {
                                                       std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut,
                                                       int at_most);
 
-// From a strategy per operator to a plan.
+// Returns: the strategies of all nodes of a graph that is a micro-batch of all replicas, cut as on a grid (search/grid/layout.hpp); those
+// of sources are empty. `block_stages`: as layouts() takes them; empty: all are in one stage. Refuses as make_grid() and layouts() do.
+[[nodiscard]] Attempt<std::vector<Strategy>> strategies_on_grid(const pcg::Graph& graph, const GridConfig& config, int devices,
+                                                                std::int64_t global_batch, std::vector<int> block_stages = {});
 
 // Returns: the plan of one stage, without name and summary, in which every operator of `graph`, a micro-batch that is the whole batch, runs
-// as `choice` says, by node; null for sources. Any device of the cluster may run any of them.
-[[nodiscard]] pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, const std::vector<const Strategy*>& choice);
-
-// How the operators of a plan are cut, in a few words for people.
+// as `strategies` say, by node; those of sources are not read. Any device of the cluster may run any of them.
+[[nodiscard]] pcg::Plan plan_of_strategies(const Problem& problem, const pcg::Graph& graph, const std::vector<Strategy>& strategies);
 
 // "b 4 x n 2", "copies 8", "sums 2 of input 0", "whole": the loops that are cut, by name; copies of the same work; partial sums that pass.
 [[nodiscard]] std::string cut_text(const pcg::IterationSpace& space, const pcg::Sharding& sharding);
+// The four commonest first, and how many others there are: "23 operators b 8, 4 operators b 2 x n 4, 3 other cuts". `count`: by what is
+// done; of equally many the first comes first. `others`: one and many.
+[[nodiscard]] std::string commonest_text(std::vector<std::pair<std::string, std::size_t>> count, std::string_view noun,
+                                         std::pair<std::string_view, std::string_view> others);
 // The commonest cuts first: "23 operators b 8, 4 operators b 2 x n 4".
 [[nodiscard]] std::string summary_of_cuts(const pcg::Plan& plan);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -41,12 +40,7 @@ class StagedGraph {
  public:
   StagedGraph(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
               OperatorCatalog& catalog, BranchShapes& shapes)
-      : problem_(problem),
-        graph_(graph),
-        setting_(setting),
-        catalog_(catalog),
-        kinds_(catalog.kinds_of(graph)),
-        segments_(std::move(segments)) {
+      : problem_(problem), graph_(graph), setting_(setting), catalog_(catalog), segments_(std::move(segments)) {
     for (const Segment& s : segments_) {
       Mapping::Part part = part_of(graph_, s, kinds_, catalog_, shapes);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
@@ -89,17 +83,10 @@ class StagedGraph {
     return strategies;
   }
   pcg::Plan plan_of(const StageCuts& cuts, const std::vector<Strategy>& strategies) {
-    std::vector<const Strategy*> choice(kinds_.size(), nullptr);
     std::vector<int> stage_of(kinds_.size(), 0);
-    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t, std::size_t) {
-      choice[n] = &strategies[n];
-      stage_of[n] = static_cast<int>(s);
-    });
-    pcg::Plan plan = plan_of_strategies(problem_, graph_, choice);
-    std::vector<int> stage;
-    std::size_t node = 0;
-    for (const pcg::PcgNode& n : plan.pcg.nodes()) stage.push_back(n.parallel_operator() != nullptr ? 0 : stage_of[node++]);
-    plan.stage = stages_around_operators(plan.pcg, std::move(stage));
+    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t, std::size_t) { stage_of[n] = static_cast<int>(s); });
+    pcg::Plan plan = plan_of_strategies(problem_, graph_, strategies);
+    plan.stage = stages_around_operators(plan.pcg, stage_of);
     plan.stages = static_cast<int>(cuts.stages.size());
     plan.micro_batches = setting_.micro_batches;
     plan.schedule = plan.stages > 1 ? setting_.schedule : pcg::ScheduleKind::one_f_one_b;
@@ -139,7 +126,7 @@ class StagedGraph {
   const pcg::Graph& graph_;
   const PipelineSetting& setting_;
   OperatorCatalog& catalog_;
-  std::vector<KindNumber> kinds_;
+  std::vector<KindNumber> kinds_ = catalog_.kinds_of(graph_);
   std::vector<Segment> segments_;
   std::deque<Mapping::Part> unlike_;
   std::vector<const Mapping::Part*> parts_;  // per segment
@@ -185,7 +172,7 @@ struct PipelineSearch {
   OperatorCatalog& catalog;
   BranchShapes& branch_shapes;
   const Budget& budget;
-  int devices, machine;
+  int devices = problem.cluster.device_count();
 };
 
 // The share of a micro-batch's outputs that is kept: where forward passes run again, one output of a block.
@@ -231,13 +218,8 @@ class WithinMemory {
   // limit.
   std::optional<PipelinePlan> plan(const StageCuts& cuts, const std::vector<StageStrategies>& strategies, double unlimited) {
     if (!memory_)
-      memory_ = std::make_unique<StageMemory>(s_.problem.cluster, s_.catalog, s_.branch_shapes, staged_.parts(),
-                                              StageMemory::Config{.objective = objective_of(s_.setting, 0, kept_share(s_, staged_)),
-                                                                  .micro_batches = s_.setting.micro_batches,
-                                                                  .most_strategies = s_.config.most_strategies,
-                                                                  .most_cut = s_.config.most_cut,
-                                                                  .cuts = s_.config.cuts,
-                                                                  .counts_transfers = s_.config.counts_transfers});
+      memory_ = std::make_unique<StageMemory>(s_.problem, s_.catalog, s_.branch_shapes, staged_.parts(), s_.config,
+                                              objective_of(s_.setting, 0, kept_share(s_, staged_)), s_.setting.micro_batches);
     const auto room = [&](const std::vector<StageStrategies>& chosen) {
       return room_of(s_.problem.oracle, cuts, staged_.plan_of(cuts, staged_.strategies_of(cuts, chosen)));
     };
@@ -294,7 +276,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
   std::vector<RuledOut> ruled_out;
   StageQuestion question{.parts = staged.parts().size(),
                          .devices = s.devices,
-                         .machine = s.machine,
+                         .machine = s.catalog.machine_size(),
                          .sizes = parts.sizes,
                          .fewest_stages = answer.shape.fewest_stages,
                          .most_stages = answer.shape.most_stages,
@@ -357,7 +339,7 @@ std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Se
     Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, kept_copies(s, parts.staged)), s.config.most_strategies,
                      s.config.most_cut, s.config.cuts);
     Mapping mapping(s.problem.cluster, lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, parts.sizes});
-    StageMapping stages(mapping, s.catalog, parts.staged.parts(), s.machine, s.config.counts_transfers);
+    StageMapping stages(mapping, s.catalog, parts.staged.parts(), s.config.counts_transfers);
     for (ShapeAnswer& a : answers)
       if (!a.fits) search_shape(parts, mapping, stages, multiplier == 0, a);
   }
@@ -373,15 +355,7 @@ std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Se
 std::vector<PipelinePlan> pipeline_plans(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting,
                                          std::span<const StageShape> shapes, const PipelineConfig& config, OperatorCatalog& catalog,
                                          BranchShapes& branch_shapes, const Budget& budget) {
-  const PipelineSearch search{.problem = problem,
-                              .graph = graph,
-                              .setting = setting,
-                              .config = config,
-                              .catalog = catalog,
-                              .branch_shapes = branch_shapes,
-                              .budget = budget,
-                              .devices = problem.cluster.device_count(),
-                              .machine = static_cast<int>(problem.cluster.domain_devices(0).size())};
+  const PipelineSearch search{problem, graph, setting, config, catalog, branch_shapes, budget};
   std::vector<Segment> narrow = stage_parts(graph, problem.training.precision, config.parts),
                        wide = stage_parts(graph, problem.training.precision, config.parts, PartEnds::blocks);
   if (narrow == wide) return plans_of_parts(search, std::move(narrow), shapes);

@@ -1,6 +1,5 @@
 #include "search/solve/stages/stage_cuts.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -5,9 +5,8 @@
 
 namespace search {
 
-StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine,
-                           bool counts_transfers)
-    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), machine_(machine), counts_transfers_(counts_transfers) {}
+StageMapping::StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, bool counts_transfers)
+    : mapping_(mapping), catalog_(catalog), parts_(std::move(parts)), counts_transfers_(counts_transfers) {}
 
 const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock block) {
   const auto [at, is_new] = costs_.try_emplace({&part, catalog_.alike(block)});
@@ -19,7 +18,7 @@ const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock bl
 const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock block) {
   DeviceBlock from{std::max(0, block.start - block.size), std::min(block.start, block.size)};
   if (catalog_.machines_are_alike()) {
-    const int shift = from.start / machine_ * machine_;
+    const int shift = from.start / catalog_.machine_size() * catalog_.machine_size();
     from.start -= shift;
     block.start -= shift;
   }
@@ -43,24 +42,12 @@ std::vector<double> StageMapping::before_first(std::size_t begin, DeviceBlock bl
   return arrival(kind, block);
 }
 
-StageMapping::Step StageMapping::step(const std::vector<double>& before, const BranchCosts& costs) {
-  Step s{std::vector<double>(costs.columns, std::numeric_limits<double>::infinity()), std::vector<std::uint32_t>(costs.columns, 0)};
-  for (std::uint32_t r = 0; r < costs.rows; ++r)
-    for (std::size_t c = 0; c < costs.columns; ++c) {
-      const double sum = before[r] + costs.at(r, c);
-      if (sum >= s.seconds[c]) continue;
-      s.seconds[c] = sum;
-      s.came_from[c] = r;
-    }
-  return s;
-}
-
 double StageMapping::seconds(const StageRun& run) {
   const DeviceBlock alike = catalog_.alike(run.block);
   const auto [at, is_new] = seconds_[alike].try_emplace(run.begin);
   if (is_new) {
     const auto longer = [&](const std::vector<double>& before, std::size_t p) {
-      Beginning b{step(before, costs(*parts_[p], run.block)).seconds};
+      Beginning b{chain_step(before, costs(*parts_[p], run.block)).seconds};
       b.least = *std::ranges::min_element(b.before);
       return b;
     };
@@ -79,8 +66,8 @@ double StageMapping::seconds(const StageRun& run) {
 }
 
 std::vector<std::vector<Placed>> StageMapping::place(const StageRun& run) {
-  std::vector<Step> steps{{before_first(run.begin, run.block), {}}};
-  for (std::size_t p = run.begin; p < run.end; ++p) steps.push_back(step(steps.back().seconds, costs(*parts_[p], run.block)));
+  std::vector<ChainStep> steps{ChainStep{before_first(run.begin, run.block)}};
+  for (std::size_t p = run.begin; p < run.end; ++p) steps.push_back(chain_step(steps.back().seconds, costs(*parts_[p], run.block)));
   auto last = static_cast<std::uint32_t>(std::ranges::min_element(steps.back().seconds) - steps.back().seconds.begin());
   std::vector<std::vector<Placed>> placed(run.end - run.begin);
   for (std::size_t p = placed.size(); p-- > 0;) {
@@ -94,22 +81,13 @@ std::vector<std::vector<Placed>> StageMapping::place(const StageRun& run) {
 bool StageMapping::resolve(const StageRun& run, const std::vector<std::vector<Placed>>& placed) {
   bool is_new = false;
   for (std::size_t p = 0; p < placed.size(); ++p) is_new = mapping_.resolve(*parts_[run.begin + p], placed[p]) || is_new;
-  if (is_new) forget(run.block);
-  return is_new;
-}
-
-// Costs on this block. Where branches run side by side, other blocks have parts like it.
-void StageMapping::forget(DeviceBlock block) {
-  if (mapping_.runs_side_by_side()) {
-    costs_.clear();
-    beginnings_.clear();
-    seconds_.clear();
-    return;
-  }
-  const DeviceBlock alike = catalog_.alike(block);
-  std::erase_if(costs_, [&](const auto& known) { return known.first.second == alike; });
-  beginnings_.erase(alike);
-  seconds_.erase(alike);
+  if (!is_new) return false;
+  // Costs on this block; where branches run side by side, other blocks have parts like it.
+  const auto is_stale = [&, own = catalog_.alike(run.block)](DeviceBlock b) { return mapping_.runs_side_by_side() || b == own; };
+  std::erase_if(costs_, [&](const auto& known) { return is_stale(known.first.second); });
+  std::erase_if(beginnings_, [&](const auto& known) { return is_stale(known.first); });
+  std::erase_if(seconds_, [&](const auto& known) { return is_stale(known.first); });
+  return true;
 }
 
 }  // namespace search

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "search/solve/mapping/mapping.hpp"
+#include "search/solve/mapping/segments.hpp"
 #include "search/solve/stages/stage_cuts.hpp"
 
 namespace search {
@@ -13,9 +13,9 @@ namespace search {
 // could have run on the stage's own block; to bring it there costs what it costs from the best strategy on the devices before, and back.
 class StageMapping {
  public:
-  // Parts that begin where the one before ends; equal parts may be one object. All outlive the object. `machine`: its devices.
+  // Parts that begin where the one before ends; equal parts may be one object. All outlive the object.
   // Where `counts_transfers` is false, a stage's inputs come to it in no time, as in Alpa's dynamic program (OSDI'22, section 7).
-  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, int machine, bool counts_transfers);
+  StageMapping(Mapping& mapping, OperatorCatalog& catalog, std::vector<const Mapping::Part*> parts, bool counts_transfers);
 
   // Seconds of a micro-batch, forward and backward.
   // Requires: the first parts run on the first devices, and others not.
@@ -33,12 +33,6 @@ class StageMapping {
  private:
   [[nodiscard]] const BranchCosts& costs(const Mapping::Part& part, DeviceBlock block);
   [[nodiscard]] const std::vector<double>& arrival(KindNumber kind, DeviceBlock block);
-  // Seconds up to each choice of the last operator of a run, and the choices of the operator before it.
-  struct Step {
-    std::vector<double> seconds;
-    std::vector<std::uint32_t> came_from;
-  };
-  [[nodiscard]] static Step step(const std::vector<double>& before, const BranchCosts& costs);
   // A run that begins with parts like these, and those that are longer by one. Layers repeat: runs from many parts have a beginning in
   // common.
   struct Beginning {
@@ -46,12 +40,10 @@ class StageMapping {
     double least = 0;
     std::map<const Mapping::Part*, Beginning> longer{};
   };
-  void forget(DeviceBlock block);
 
   Mapping& mapping_;
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
-  int machine_;
   bool counts_transfers_;
   std::map<std::pair<const Mapping::Part*, DeviceBlock>, BranchCosts> costs_;    // by alike block
   std::map<DeviceBlock, std::map<const Mapping::Part*, Beginning>> beginnings_;  // by alike block and first part

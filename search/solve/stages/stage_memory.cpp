@@ -4,8 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "search/solve/memory_constrained/constrained_operators.hpp"
-
 namespace search {
 
 // A stage's operators in a row.
@@ -42,19 +40,20 @@ struct StageMemory::Stage {
   }
 };
 
-StageMemory::StageMemory(const topology::Cluster& cluster, OperatorCatalog& catalog, BranchShapes& shapes,
-                         std::vector<const Mapping::Part*> parts, const Config& config)
+StageMemory::StageMemory(const Problem& problem, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
+                         const PipelineConfig& config, const Objective& objective, int micro_batches)
     : catalog_(catalog),
       parts_(std::move(parts)),
-      config_(config),
-      lists_(catalog, config.objective, config.most_strategies, config.most_cut, config.cuts, true),
-      mapping_(cluster, lists_, shapes, {.side_by_side = false}),
-      transfers_(mapping_, catalog, parts_, static_cast<int>(cluster.domain_devices(0).size()), config.counts_transfers) {}
+      objective_(objective),
+      micro_batches_(micro_batches),
+      lists_(catalog, objective, config.most_strategies, config.most_cut, config.cuts, true),
+      mapping_(problem.cluster, lists_, shapes, {.side_by_side = false}),
+      transfers_(mapping_, catalog, parts_, config.counts_transfers) {}
 
 // As many micro-batches are kept as stages are left, this one included.
 StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t stages_after) {
-  Objective objective = config_.objective;
-  objective.kept_copies *= static_cast<double>(std::min(stages_after + 1, static_cast<std::size_t>(config_.micro_batches)));
+  Objective objective = objective_;
+  objective.kept_copies *= static_cast<double>(std::min(stages_after + 1, static_cast<std::size_t>(micro_batches_)));
   Stage stage{ConstrainedOperators(lists_, catalog_.alike(run.block), objective)};
   for (std::size_t p = run.begin; p < run.end; ++p) {
     const Mapping::Part& part = *parts_[p];

@@ -8,7 +8,7 @@
 
 #include "search/solve/mapping/mapping.hpp"
 #include "search/solve/memory_constrained/constrained_operators.hpp"
-#include "search/solve/stages/stage_cuts.hpp"
+#include "search/solve/stages/pipelines.hpp"
 #include "search/solve/stages/stage_mapping.hpp"
 
 namespace search {
@@ -24,17 +24,9 @@ struct FittingStages {
 
 class StageMemory {
  public:
-  struct Config {
-    Objective objective;  // in which bytes cost nothing
-    int micro_batches = 1;
-    std::size_t most_strategies = 24;
-    int most_cut = 2;
-    Cuts cuts;
-    bool counts_transfers = true;
-  };
-  // All outlive the object, whose parts are those of StageMapping. `mapping`: for its cluster and shapes.
-  StageMemory(const topology::Cluster& cluster, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
-              const Config& config);
+  // All outlive the object, whose parts are those of StageMapping. `objective`: bytes cost nothing in it.
+  StageMemory(const Problem& problem, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
+              const PipelineConfig& config, const Objective& objective, int micro_batches);
 
   // Bytes that a plan of these strategies leaves on the devices of each stage, where they are fewest; negative: it does not fit.
   using Room = std::function<std::vector<double>(const std::vector<StageStrategies>&)>;
@@ -49,7 +41,8 @@ class StageMemory {
 
   OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
-  Config config_;
+  Objective objective_;
+  int micro_batches_;
   Shortlists lists_;
   Mapping mapping_;
   StageMapping transfers_;

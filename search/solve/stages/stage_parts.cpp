@@ -16,20 +16,17 @@ namespace {
 constexpr double kNoLayers = std::numeric_limits<double>::infinity();
 constexpr double kSumRounding = 1 + 1e-12;  // sums of FLOPs in another order
 
-// The cost of layers begin .. end - 1; kNoLayers: they are no layer.
-using ClusterCost = std::function<double(std::size_t begin, std::size_t end)>;
-using JoinCosts = double (*)(double, double);
-
 struct Clustered {
   double cost = kNoLayers;
   std::vector<std::size_t> ends;
 };
 
 double larger_of(double a, double b) { return std::max(a, b); }
-double sum_of(double a, double b) { return a + b; }
 
-// The partition into exactly this many layers whose joined cost is the least.
-Clustered least_clusters(std::size_t count, std::size_t layers, const ClusterCost& cost, JoinCosts join) {
+// The partition into exactly this many layers whose joined cost is the least. `cost` is of layers begin .. end - 1; kNoLayers: they are
+// none.
+template <class Cost, class Join>
+Clustered least_clusters(std::size_t count, std::size_t layers, const Cost& cost, const Join& join) {
   std::vector<std::vector<double>> best(layers + 1, std::vector<double>(count + 1, kNoLayers));
   std::vector<std::vector<std::size_t>> begins(layers + 1, std::vector<std::size_t>(count + 1, 0));
   best[0][0] = 0;
@@ -113,7 +110,7 @@ std::vector<std::size_t> clustered_layers(std::span<const ChainOperator> chain, 
   const auto square = [&](std::size_t begin, std::size_t end) {
     return received(begin, end) > bytes ? kNoLayers : flops(begin, end) * flops(begin, end);
   };
-  return least_clusters(chain.size(), layers, square, sum_of).ends;
+  return least_clusters(chain.size(), layers, square, std::plus<>()).ends;
 }
 
 std::vector<std::size_t> equal_layers(std::span<const ChainOperator> chain, std::size_t layers) {

@@ -36,8 +36,6 @@ inline constexpr double kClusterImbalance = 0.5;
 // Cost: O(chain).
 [[nodiscard]] std::vector<std::size_t> equal_layers(std::span<const ChainOperator> chain, std::size_t layers);
 
-// The parts of a graph that the stages of a pipeline are made of: runs of operators between cuts.
-
 inline constexpr std::size_t kMostStages = 16;
 
 // Parts. segments: cuts as they come, up to 64 parts. layers: operators clustered by Alpa's dynamic program.
@@ -55,7 +53,7 @@ struct PartsConfig {
 // other tensors may cross: the output of T5's encoder, which all layers of its decoder read, or a tower next to another.
 enum class PartEnds { bottlenecks, blocks };
 
-// Returns: the parts in order, of at least one operator each.
+// Returns: the parts of a graph that stages are made of, runs of operators between cuts, in order, of at least one operator each.
 // Cost: that of segments_of(), and O(layers x cuts^2) where they are clustered.
 [[nodiscard]] std::vector<Segment> stage_parts(const pcg::Graph& graph, pcg::Precision precision, const PartsConfig& config,
                                                PartEnds ends = PartEnds::bottlenecks);
