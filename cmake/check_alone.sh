@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 build=build-alone
-clang=$(command -v clang++-16 clang++-19 clang++ | head -1)
+clang=$(command -v clang++-16 || command -v clang++-19 || command -v clang++)
 
 mkdir -p $build
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_CXX_COMPILER_LAUNCHER="$PWD/cmake/syntax_only.sh" \

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/explanation.hpp"
+#include "reports/layout/speedups.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {
@@ -23,7 +24,9 @@ std::string largest(const std::map<std::string, base::Seconds>& parts) {
 std::string bought(const std::string& link, const scenarios::Run& run, std::span<const scenarios::Sensitivity> sensitivities) {
   for (const scenarios::Sensitivity& s : sensitivities)
     if (s.plan == run.plan && s.parameter == "cluster.links." + link + ".bandwidth" && s.improved)
-      return fmt::format("; twice its bandwidth takes {} off", percent(1 - *s.improved / s.time));
+      return s.speedup && s.speedup->is_no_sure_gain()
+                 ? fmt::format("; twice its bandwidth is no sure gain: {} times as quick", speedup_range(*s.speedup))
+                 : fmt::format("; twice its bandwidth takes {} off", percent(1 - *s.improved / s.time));
   return "";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,15 @@ void put_run(Rows& rows, const Run& r) {
     rows.put(name, value);
   for (const auto& [key, value] : r.settings) rows.put("set." + key, value);
   if (!r.simulation) return;  // empty cells: a 0 could be taken for a time
-  for (const Figure& f : figures()) rows.put(f.key, f.of(r).dump());
+  for (const Figure& f : figures())
+    if (const auto value = f.of(r); !value.is_null()) rows.put(f.key, value.dump());
+}
+
+void put_speedup(Rows& rows, const std::optional<scenarios::Speedup>& s) {
+  if (!s) return;
+  rows.put("speedup", number(s->ratio));
+  rows.put("speedup_low", number(s->low));
+  rows.put("speedup_high", number(s->high));
 }
 
 void put_machines(Rows& rows, const ScenarioResult& result) {
@@ -81,6 +90,7 @@ void put_machines(Rows& rows, const ScenarioResult& result) {
     put_run(rows, run);
     rows.put("candidate", result.capacity->terms.candidates[e.asked.candidate].name);
     rows.put("candidate_nodes", fmt::format("{}", e.asked.fleet.nodes));
+    put_speedup(rows, e.speedup);
     if (!e.outcome) continue;
     rows.put("time_to_train_s", number(e.outcome->time.value()));
     rows.put("time_to_train_low_s", number(e.outcome->time_low.value()));
@@ -97,6 +107,7 @@ void put_sensitivities(Rows& rows, const ScenarioResult& result) {
     rows.put("parameter", s.parameter);
     rows.put("elasticity", number(s.elasticity));
     rows.put("change", fmt::format("{:g}x", s.change));
+    put_speedup(rows, s.speedup);
     if (s.improved) rows.put("improved_iteration_time_s", number(s.improved->value()));
   }
 }

@@ -12,7 +12,7 @@ namespace reports {
 struct Figure {
   const char* key;   // the column of CSV: "exposed_communication_s"; the unit is its end
   const char* json;  // the path in a run of JSON: "breakdown_s.exposed_communication"; empty: written otherwise there
-  // Requires: a run with a simulation.
+  // Null: this run has none. Requires: a run with a simulation.
   nlohmann::ordered_json (*of)(const scenarios::Run&);
 };
 

@@ -8,6 +8,7 @@
 #include "reports/comparison.hpp"
 #include "reports/figures.hpp"
 #include "reports/json_numbers.hpp"
+#include "reports/layout/speedups.hpp"
 #include "reports/question/question.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 
@@ -53,6 +54,7 @@ Json sensitivity_json(const scenarios::Sensitivity& s) {
   improved["replanned"] = s.replanned;
   improved["iteration_time_s"] = s.improved ? Json(s.improved->value()) : Json(nullptr);
   improved["speedup"] = s.improved ? Json(s.time / *s.improved) : Json(nullptr);
+  improved["speedup_interval"] = s.speedup ? Json({s.speedup->low, s.speedup->high}) : Json(nullptr);
   return j;
 }
 
@@ -68,6 +70,8 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
   if (r.simulation && r.simulation->memory.is_tight()) j["tight"] = true;
   add_figures(j, r);  // a plan that cannot be made has none: null, never a number that could be taken for one
   j["iteration_time_interval_s"] = r.simulation ? Json({r.interval_low.value(), r.interval_high.value()}) : Json(nullptr);
+  if (r.against_base) add_speedup(j, "speedup", *r.against_base);
+  if (r.against_best) add_speedup(j, "best_speedup", *r.against_best);
   j["gpus"] = r.gpus;
   j["search_time_s"] = r.search_time.value();
   j["simulation_time_s"] = r.simulation_time.value();
@@ -94,6 +98,7 @@ std::string json(const scenarios::ScenarioResult& result, Explained explained) {
   j["engine"] = sim::engine_settings();
   j["runs"] = Json::array();
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
+  if (const auto& f = result.favourite) j["favourite"] = {{"plans", f->plans}, {"of", f->of}, {"probability", f->probability}};
   for (const scenarios::Sensitivity& s : result.sensitivity) j["sensitivity"].push_back(sensitivity_json(s));
   if (result.unanswered > 0) j["unanswered"] = result.unanswered;
   add_capacity(j, result);

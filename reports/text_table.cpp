@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 
 #include "base/numbers.hpp"
 #include "reports/capacity/capacity.hpp"
 #include "reports/comparison.hpp"
+#include "reports/layout/speedups.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
 #include "reports/question/question.hpp"
@@ -36,19 +38,13 @@ std::string status_text(const Run& r, Colour colour) {
   return is_well ? coloured("ok", kGreen, colour) : coloured(kWords[static_cast<std::size_t>(r.status)], kRed, colour);
 }
 
-// The run of the same plan entry on the base.
-const Run* base_of(const scenarios::ScenarioResult& result, const Run& r) {
-  for (const Run& b : result.runs)
-    if (b.is_of_base() && b.plan == r.plan && b.simulation) return &b;
-  return nullptr;
-}
+// Where the interval of "vs base" stands: behind the factor, or in the words of the row, where figures have no room for it.
+enum class Ends { in_figures, in_words };
 
 // Throughput, not time: a variant with more GPUs has a larger batch, so its longer iteration may still be the better one.
-std::string against_base(const scenarios::ScenarioResult& result, const Run& r) {
-  const Run* b = base_of(result, r);
-  if (r.is_of_base() || b == nullptr || !r.simulation || b->samples_per_s <= 0) return "";
-  const bool tokens = r.tokens_per_s > 0 && b->tokens_per_s > 0;  // another model may have samples of another length
-  return fmt::format("{:.2f}x", tokens ? r.tokens_per_s / b->tokens_per_s : r.samples_per_s / b->samples_per_s);
+std::string against_base(const Run& r, Ends ends) {
+  if (!r.against_base) return "";
+  return ends == Ends::in_figures ? speedup_cell(*r.against_base) : ratio_text(*r.against_base);
 }
 
 // A plan that is not timed as the others are says so in its row.
@@ -67,6 +63,12 @@ std::string how(const Run& r, bool repeated) {
   return fmt::format("{}: {}", r.replanned ? "re-planned" : "same plan", described(r));
 }
 
+// "; vs base 1.22 to 1.38".
+std::string ends_in_words(const Run& r, Ends ends) {
+  if (ends == Ends::in_figures || !r.against_base || r.against_base->is_exact()) return "";
+  return fmt::format("; vs base {}", speedup_range(*r.against_base));
+}
+
 // Points of sweeps have tables of their own.
 bool is_in_table(const Run& r) { return r.sweep.empty(); }
 
@@ -83,6 +85,7 @@ struct Facts {
   std::vector<base::Seconds> times;
   bool tokens = true;  // per second; else samples
   bool what_ifs = false;
+  bool ends = false;    // some of these have an interval
   bool marks = false;   // some times are marked as based on assumptions
   bool pooled = false;  // some intervals are marked as those of other kinds of questions
 };
@@ -92,6 +95,7 @@ Facts facts_of(const scenarios::ScenarioResult& result) {
   for (const Run& r : result.runs) {
     if (!is_in_table(r)) continue;
     f.what_ifs = f.what_ifs || !r.is_of_base();
+    f.ends = f.ends || (r.against_base && !r.against_base->is_exact());
     if (!r.simulation) continue;
     f.times.push_back(r.simulation->iteration_time);
     f.tokens = f.tokens && r.tokens_per_s > 0;
@@ -110,7 +114,7 @@ std::string interval_text(const Run& r) {
   return fmt::format("-{:.0f} +{:.0f}", 100 * ((t - r.interval_low) / t), 100 * ((r.interval_high - t) / t));
 }
 
-Columns<Run> columns_of(const scenarios::ScenarioResult& result, const Facts& f, Colour colour) {
+Columns<Run> columns_of(const Facts& f, Colour colour, Ends ends) {
   Columns<Run> c;
   const auto add = [&](Table::Column heading, auto cell) {  // "-" of a run without a simulation
     c.add(std::move(heading), [cell](const Run& r) { return r.simulation ? cell(r) : std::string("-"); });
@@ -129,7 +133,9 @@ Columns<Run> columns_of(const scenarios::ScenarioResult& result, const Facts& f,
   });
   add(right(f.tokens ? "tokens/s" : "samples/s"),
       [tokens = f.tokens](const Run& r) { return base::plain_number(tokens ? r.tokens_per_s : r.samples_per_s, 4); });
-  if (f.what_ifs) c.add(right("vs base"), [&result](const Run& r) { return against_base(result, r); });
+  if (f.what_ifs)
+    c.add(f.ends && ends == Ends::in_figures ? right("vs base", "%") : right("vs base"),
+          [ends](const Run& r) { return against_base(r, ends); });
   add_share("MFU", [](const Run& r) { return r.mfu; });
   add_share("comm.", [](const Run& r) { return share(r.simulation->breakdown.exposed_communication, r); });
   add_share("bubble", [](const Run& r) { return share(r.simulation->breakdown.bubble, r); });
@@ -147,14 +153,14 @@ struct Line {
   std::vector<std::string> figures;
 };
 
-std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Columns<Run>& columns) {
+std::vector<Line> lines_of(const scenarios::ScenarioResult& result, const Columns<Run>& columns, Ends ends) {
   std::vector<Line> lines;
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const Run& r = result.runs[i];
     if (!is_in_table(r)) continue;
     if (i > 0 && is_repeated(r, result.runs[i - 1])) continue;
     const bool repeated = i + 1 < result.runs.size() && is_repeated(result.runs[i + 1], r);
-    lines.push_back({&r, how(r, repeated), columns.row(r)});
+    lines.push_back({&r, how(r, repeated) + ends_in_words(r, ends), columns.row(r)});
   }
   return lines;
 }
@@ -170,6 +176,7 @@ std::string legend(const Facts& f, std::size_t width) {
   std::string text =
       "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all to launch "
       "kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity";
+  if (f.ends) text += "; vs base: how many times as quick, with its own interval";
   if (f.pooled) text += "; ?: nothing measured is of this kind, so the interval is that of the most similar kinds";
   if (f.marks) text += "; *: based on assumptions, which are named below";
   return "\n" + labelled("", 0, text, width);
@@ -199,20 +206,28 @@ Table laid_out(const std::vector<Line>& lines, std::vector<Table::Column> all, L
   return table;
 }
 
-std::string table_text(const scenarios::ScenarioResult& result, std::size_t width, Colour colour) {
-  const Facts facts = facts_of(result);
-  const Columns<Run> columns = columns_of(result, facts, colour);
-  const std::vector<Line> lines = lines_of(result, columns);
-  std::string text;
+// The first layout and gap that fit the width; nullopt: none does.
+std::optional<std::string> rows_within(const std::vector<Line>& lines, const Columns<Run>& columns, std::size_t width, Colour colour) {
   for (const Layout layout : {Layout::one_line, Layout::plan_below, Layout::figures_below}) {
     const Table table = laid_out(lines, columns.headings, layout, width, colour);
     for (const std::size_t gap : {std::size_t{2}, std::size_t{1}}) {
-      if (text.empty() || (layout == Layout::figures_below)) text = table.text(gap);
-      if (table.width(gap) <= width) return table.text(gap) + legend(facts, width);
+      if (table.width(gap) <= width) return table.text(gap);
       if (layout == Layout::one_line) break;  // crowded lines are harder to read than two
     }
   }
-  return text + legend(facts, width);
+  return std::nullopt;
+}
+
+std::string table_text(const scenarios::ScenarioResult& result, std::size_t width, Colour colour) {
+  const Facts facts = facts_of(result);
+  for (const Ends ends : {Ends::in_figures, Ends::in_words}) {
+    const Columns<Run> columns = columns_of(facts, colour, ends);
+    const std::vector<Line> lines = lines_of(result, columns, ends);
+    if (const auto rows = rows_within(lines, columns, width, colour)) return *rows + legend(facts, width);
+    if (ends == Ends::in_words || !facts.ends)
+      return laid_out(lines, columns.headings, Layout::figures_below, width, colour).text(1) + legend(facts, width);
+  }
+  return "";
 }
 
 // Two conventions are in use, and they differ where attention is causal.
@@ -224,7 +239,7 @@ std::string mfu_text(const Run& r) {
 
 std::string paragraph(std::string_view label, const std::string& text, std::size_t width) { return labelled(label, 10, text, width); }
 
-std::string best_text(const Run& r, const std::vector<scenarios::Sensitivity>& sensitivities, std::size_t width, Colour colour) {
+std::string best_text(const scenarios::ScenarioResult& result, const Run& r, std::size_t width, Colour colour) {
   const sim::SimulationResult& s = *r.simulation;
   const sim::Breakdown& b = s.breakdown;
   const sim::MemoryUse& m = s.memory;
@@ -239,7 +254,8 @@ std::string best_text(const Run& r, const std::vector<scenarios::Sensitivity>& s
                                part("exposed communication", b.exposed_communication), part("bubble", b.bubble), part("idle", b.idle),
                                base::to_text(r.interval_low), base::to_text(r.interval_high)),
                    width);
-  if (const std::string wait = advice_text(r, sensitivities); !wait.empty()) out += paragraph("  waits", wait, width);
+  if (const auto& f = result.favourite) out += paragraph("  sure", favourite_text(*f), width);
+  if (const std::string wait = advice_text(r, result.sensitivity); !wait.empty()) out += paragraph("  waits", wait, width);
   out += paragraph("  MFU", mfu_text(r), width);
   out += paragraph("  memory",
                    fmt::format("{} of {} free{}; weights {}, gradients {}, optimizer {}, activations {}, workspace {}",
@@ -265,7 +281,7 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
   std::string out = coloured(result.scenario, kBold, style.colour) + "\n";
   if (!result.subject.model.empty()) out += hanging(subject_text(result.subject), width);
   if (!result.runs.empty()) out += "\n" + table_text(result, width, style.colour);
-  if (const Run* best = result.best_of_base()) out += best_text(*best, result.sensitivity, width, style.colour);
+  if (const Run* best = result.best_of_base()) out += best_text(result, *best, width, style.colour);
   out += sweeps_text(result, width) + sensitivities_text(result, width) + capacity_text(result, width);
   if (result.unanswered > 0)
     out += "\n" +
@@ -282,12 +298,12 @@ std::string text_table(const scenarios::ScenarioResult& result, const TextStyle&
 std::string markdown(const scenarios::ScenarioResult& result) {
   std::string out = fmt::format("**{}**: {}\n", result.scenario, subject_text(result.subject));
   if (result.runs.empty()) return out;
-  const Columns<Run> columns = columns_of(result, facts_of(result), Colour::none);
+  const Columns<Run> columns = columns_of(facts_of(result), Colour::none, Ends::in_figures);
   std::vector<Table::Column> all = columns.headings;
   all.insert(all.begin(), {left("variant"), left("plan")});
   all.push_back(left("what it is"));
   Table table(std::move(all));
-  for (const Line& l : lines_of(result, columns)) {
+  for (const Line& l : lines_of(result, columns, Ends::in_figures)) {
     std::vector<std::string> row = l.figures;
     row.insert(row.begin(), {l.run->variant, l.run->plan});
     row.push_back(l.what);

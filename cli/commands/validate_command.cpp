@@ -34,7 +34,9 @@ confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Re
   residuals = std::move(v.residuals);
   std::optional<confidence::UnseenCoverage> unseen;
   if (!residuals.empty()) unseen = confidence::unseen_coverage(residuals, kSeed);
-  return confidence::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
+  confidence::Assessment a = confidence::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
+  a.left_out_pairs = confidence::left_out_pairs(residuals);
+  return a;
 }
 
 std::string with_tables(const ValidateFlags& f, const std::string& tables) {
@@ -54,7 +56,9 @@ int validate(const ValidateFlags& f) {
   if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) base::refuse("--write-intervals", "no point has a forecast, so there are no residuals");
-    write_text(f.write_intervals, scenarios::write_intervals(confidence::fit_intervals(residuals), "foreshard validate --write-intervals"));
+    scenarios::IntervalModel model = confidence::fit_intervals(residuals);
+    model.pairs = confidence::fit_pairs(residuals, model.level);
+    write_text(f.write_intervals, scenarios::write_intervals(model, "foreshard validate --write-intervals"));
   }
   const bool taken = f.json == "-" || f.report == "-" || f.write_intervals == "-";
   if (f.verbosity == base::Verbosity::usual && !taken) print(reports::text_report(a));

@@ -72,6 +72,8 @@ Json entry_json(const CapacityResult& capacity, const std::vector<Run>& runs, st
   j["goodput"] = o != nullptr ? Json(o->goodput) : Json(nullptr);
   j["time_to_train_s"] = o != nullptr ? Json(o->time.value()) : Json(nullptr);
   j["time_to_train_interval_s"] = o != nullptr ? Json({o->time_low.value(), o->time_high.value()}) : Json(nullptr);
+  j["speedup"] = or_null(e.speedup, [](const scenarios::Speedup& s) { return s.ratio; });
+  j["speedup_interval"] = or_null(e.speedup, [](const scenarios::Speedup& s) { return Json({s.low, s.high}); });
   j["gpu_hours"] = o != nullptr ? Json(o->time / scenarios::kHour * e.asked.fleet.gpus) : Json(nullptr);
   add_costs(j, o);
   j["energy_j"] = o != nullptr ? or_null(o->energy, [](base::Joules x) { return x.value(); }) : Json(nullptr);

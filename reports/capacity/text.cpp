@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/numbers.hpp"
+#include "reports/layout/speedups.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {
@@ -69,13 +70,23 @@ std::vector<std::string> break_evens(const CapacityView& a) {
   return all;
 }
 
+// "; 1.83 times as quick as the cheapest (1.6 to 2.1)"; empty for the machine that others are compared with, and where none is.
+std::string against_named(const CapacityView& a, std::size_t entry) {
+  const auto& s = a.capacity.entries[entry].speedup;
+  const scenarios::Choices& c = a.capacity.choices;
+  if (!s || s->is_exact() || (!c.cheapest && !c.smallest)) return "";
+  return fmt::format("; {:.2f} times as quick as the {}{} ({})", s->ratio, c.cheapest ? "cheapest" : "smallest",
+                     s->is_no_sure_gain() ? ", not surely" : "", speedup_range(*s));
+}
+
 std::string sentence(std::string_view label, const std::string& text, std::size_t width) { return labelled(label, 12, text, width); }
 
 std::string choices_text(const CapacityView& a, std::size_t width) {
   const scenarios::Choices& c = a.capacity.choices;
   const auto said = [&](std::size_t entry) {
     const std::string& plan = a.runs[a.capacity.entries[entry].asked.run].plan_summary;
-    return fmt::format("{}: {}{}", machine_text(a, entry), outcome_text(a, entry), plan.empty() ? "" : "; " + plan);
+    return fmt::format("{}: {}{}", machine_text(a, entry), outcome_text(a, entry), plan.empty() ? "" : "; " + plan) +
+           against_named(a, entry);
   };
   std::string out;
   if (a.shown.deadline) {

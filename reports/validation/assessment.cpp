@@ -73,7 +73,7 @@ std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
 FigureTable comparison_table(const confidence::Assessment& a) {
   FigureTable t{confidence::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
-                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter"},
+                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter", "bias", "inside", "width"},
                 {}};
   const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
   const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
@@ -84,7 +84,8 @@ FigureTable comparison_table(const confidence::Assessment& a) {
     t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
                       error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
                       tau(c.tau_apart), tau(c.tau_of_truth), chooses ? percent(c.regret) : kNothing,
-                      g.repeats ? percent(g.repeats->scatter) : kNothing});
+                      g.repeats ? percent(g.repeats->scatter) : kNothing, signed_percent(g.time.bias), rounded_percent(g.coverage),
+                      rounded_percent(g.interval_width)});
   }
   return t;
 }
@@ -111,9 +112,27 @@ FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
     if (f) t.rows.push_back({name, percent(f->coverage), rounded_percent(f->width), fmt::format("{:.3f}", f->score)});
   };
   add("half of each group", unseen.half);
-  add("the group", unseen.source);
+  add("the source", unseen.source);
   add("the machine", unseen.machine);
   add("the family of models", unseen.family);
+  return t;
+}
+
+// Points by who published them, with intervals of all others.
+FigureTable source_table(const confidence::UnseenCoverage& unseen) {
+  FigureTable t{confidence::Subject::iteration, {"source, left out", "points", "mean error", "inside", "width"}, {}};
+  for (const confidence::LeftOutFigures& l : unseen.left_out)
+    if (l.by == "source")
+      t.rows.push_back({l.name, std::to_string(l.points), percent(l.mean_error), rounded_percent(l.inside), rounded_percent(l.width)});
+  return t;
+}
+
+// Comparisons of iterations that differ in one kind of thing, by spreads of all other sources.
+FigureTable left_out_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::iteration, {"pairs that differ in", "pairs", "sources", "inside", "width"}, {}};
+  for (const confidence::LeftOutPairs& p : a.left_out_pairs)
+    t.rows.push_back({std::string(scenarios::kChangeNames[static_cast<std::size_t>(p.kind)]), std::to_string(p.pairs),
+                      std::to_string(p.publications), p.inside ? percent(*p.inside) : kNothing, rounded_percent(p.width)});
   return t;
 }
 
@@ -170,9 +189,28 @@ std::string rule_of(std::size_t columns) {
 constexpr std::array<std::string_view, 8> kForText = {
     "machine left out", "family left out", "over 5 % apart", "of the truth", "runs scatter", "tau", "unseen half", "median"};
 
+// A column of percentages has their unit in its heading.
+void say_unit_once(FigureTable& t, std::size_t column) {
+  const auto is_percentage = [&](const Row& r) { return r[column] == kNothing || r[column].ends_with(" %"); };
+  if (!std::ranges::all_of(t.rows, is_percentage)) return;
+  for (Row& r : t.rows)
+    if (r[column] != kNothing) r[column].resize(r[column].size() - 2);
+  t.columns[column] += ", %";
+}
+
 FigureTable for_page(FigureTable t) {
   for (std::size_t c = t.columns.size(); c-- > 0 && t.subject == confidence::Subject::iteration;)
     if (std::ranges::find(kForText, t.columns[c]) != kForText.end()) drop_column(t, c);
+  for (std::size_t c = 1; c < t.columns.size(); ++c) say_unit_once(t, c);
+  return t;
+}
+
+// All groups whose memory was measured, of iterations too.
+FigureTable memory_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::memory, {"group", "points", "peak memory", "reserved"}, {}};
+  const auto error = [](const std::optional<confidence::ErrorStatistics>& e) { return e ? percent(e->mean) : std::string(kNothing); };
+  for (const confidence::GroupAssessment& g : a.groups)
+    if (g.peak || g.reserved) t.rows.push_back({g.name, std::to_string(g.points), error(g.peak), error(g.reserved)});
   return t;
 }
 
@@ -182,8 +220,11 @@ std::string text_report(const confidence::Assessment& a) {
   std::string text;
   for (const FigureTable& t : figure_tables(a))
     text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
+  if (const FigureTable t = a.unseen ? source_table(*a.unseen) : FigureTable{}; !t.rows.empty())
+    text += "\nsources, with intervals that all others made\n" + aligned(t);
   if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
     text += "\nintervals of points that did not make them\n" + aligned(t);
+  if (const FigureTable t = left_out_table(a); !t.rows.empty()) text += "\ncomparisons, of sources that did not make them\n" + aligned(t);
   text += "\nWorst cases\n";
   for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
@@ -197,13 +238,19 @@ std::string markdown_tables(const confidence::Assessment& a) {
     text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
     for (const auto& row : t.rows) text += line_of(row);
   };
-  if (const FigureTable t = comparison_table(a); !t.rows.empty()) {
-    add("Iterations, beside a closed formula", t);
+  if (const FigureTable t = a.unseen ? source_table(*a.unseen) : FigureTable{}; !t.rows.empty()) add("Sources that made no interval", t);
+  if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
+    add("Intervals of points that did not make them", t);
+  if (const FigureTable t = left_out_table(a); !t.rows.empty()) add("Comparisons, of sources that did not make them", t);
+  const FigureTable compared = comparison_table(a);
+  if (!compared.rows.empty()) {
+    add("Iterations, beside a closed formula", compared);
     text += "\n" + comparison_sentence(a) + "\n";
   }
-  for (const FigureTable& t : figure_tables(a)) add(heading_of(t.subject), t);
-  if (!a.unseen) return text;
-  if (const FigureTable t = unseen_table(*a.unseen); !t.rows.empty()) add("Intervals of points that did not make them", t);
+  for (const FigureTable& t : figure_tables(a))
+    if (t.subject != confidence::Subject::memory && (t.subject != confidence::Subject::iteration || compared.rows.empty()))
+      add(heading_of(t.subject), t);
+  if (const FigureTable t = memory_table(a); !t.rows.empty()) add("Memory", t);
   return text;
 }
 

@@ -83,6 +83,21 @@ void add_unseen(Json& j, const confidence::UnseenCoverage& unseen) {
   add("unseen_groups", unseen.source);
   add("unseen_machines", unseen.machine);
   add("unseen_families", unseen.family);
+  for (const confidence::LeftOutFigures& l : unseen.left_out)
+    j["left_out"].push_back({{"by", l.by},
+                             {"name", l.name},
+                             {"points", l.points},
+                             {"mean_error", l.mean_error},
+                             {"inside", l.inside},
+                             {"width", l.width},
+                             {"interval_score", l.score}});
+}
+
+Json left_out_pairs_json(const confidence::LeftOutPairs& p) {
+  Json j{{"kind", scenarios::kChangeNames[static_cast<std::size_t>(p.kind)]}, {"pairs", p.pairs}, {"sources", p.publications}};
+  if (p.inside) j["inside"] = *p.inside;
+  if (p.width) j["width"] = *p.width;
+  return j;
 }
 
 }  // namespace
@@ -92,6 +107,7 @@ std::string json_report(const confidence::Assessment& a) {
   for (const confidence::GroupAssessment& g : a.groups) j["groups"].push_back(group_json(a, g));
   for (const confidence::Item& i : a.items) j["points"].push_back(item_json(i));
   if (a.unseen) add_unseen(j, *a.unseen);
+  for (const confidence::LeftOutPairs& p : a.left_out_pairs) j["left_out_pairs"].push_back(left_out_pairs_json(p));
   return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

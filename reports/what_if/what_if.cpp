@@ -8,6 +8,7 @@
 #include <ranges>
 #include <vector>
 
+#include "reports/layout/speedups.hpp"
 #include "reports/layout/table.hpp"
 #include "reports/layout/time_unit.hpp"
 
@@ -75,12 +76,15 @@ std::string time_text(const Run* r, const TimeUnit& unit) {
   return unit.text(r->simulation->iteration_time) + (r->status == scenarios::Status::ok ? "" : "!");
 }
 
-// Throughput of the better of the two answers over the base's.
-std::string against(const Run* base, const SweptPoint& p) {
+// Throughput of the better of the two answers over the base's; nullptr: none fits.
+const scenarios::Speedup* against(const SweptPoint& p) {
   const Run& r = p.any();
-  if (base == nullptr || !r.simulation || base->samples_per_s <= 0 || r.status != scenarios::Status::ok) return "-";
-  const bool tokens = r.tokens_per_s > 0 && base->tokens_per_s > 0;
-  return fmt::format("{:.2f}x", tokens ? r.tokens_per_s / base->tokens_per_s : r.samples_per_s / base->samples_per_s);
+  return r.status == scenarios::Status::ok && r.against_base ? &*r.against_base : nullptr;
+}
+
+std::string against_text(const SweptPoint& p) {
+  const scenarios::Speedup* s = against(p);
+  return s == nullptr ? "-" : speedup_cell(*s);
 }
 
 std::string plan_text(const Run* base, const Run& r) {
@@ -107,7 +111,9 @@ std::string sweep_text(const std::string& name, const std::string& plan, const P
   columns.add(right("GPUs"), [](const SweptPoint& p) { return fmt::format("{}", p.any().gpus); });
   if (has_same) columns.add(right("same plan", unit.name), [&](const SweptPoint& p) { return time_text(p.same, unit); });
   if (has_anew) columns.add(right("re-planned", unit.name), [&](const SweptPoint& p) { return time_text(p.anew, unit); });
-  columns.add(right("vs base"), [&](const SweptPoint& p) { return against(sweep.base, p); });
+  const bool has_ends =
+      std::ranges::any_of(sweep.points, [](const SweptPoint& p) { return against(p) != nullptr && !against(p)->is_exact(); });
+  columns.add(has_ends ? right("vs base", "%") : right("vs base"), against_text);
   columns.add(left("plan"), [&](const SweptPoint& p) { return plan_text(sweep.base, p.any()); });
   Table table(columns.headings);
   for (const SweptPoint& p : sweep.points | std::views::take(kMostPoints)) table.row(columns.row(p));
@@ -134,23 +140,40 @@ std::string gain_text(const Sensitivity& s) {
   return fmt::format("{:.1f} % {}", 100 * std::abs(gain), gain >= 0 ? "less" : "more");
 }
 
+// "16 to 30": the ends of the interval of what is saved, in per cent of the time.
+std::string saved_text(const Sensitivity& s) {
+  return s.speedup ? fmt::format("{:.0f} to {:.0f}", 100 * (1 - 1 / s.speedup->low), 100 * (1 - 1 / s.speedup->high)) : "-";
+}
+
+Columns<Sensitivity> sensitivity_columns(const std::vector<const Sensitivity*>& rows, const TimeUnit& unit) {
+  Columns<Sensitivity> c;
+  c.add(left("part of the cluster"), [](const Sensitivity& s) { return bare_path(s.parameter); });
+  c.add(right("elasticity"), [](const Sensitivity& s) { return s.replanned ? "re-planned" : fmt::format("{:+.3f}", s.elasticity); });
+  c.add(right("twice as good", unit.name), [unit](const Sensitivity& s) { return s.improved ? unit.text(*s.improved) : "-"; });
+  c.add(right("time"), gain_text);
+  if (std::ranges::any_of(rows, [](const Sensitivity* s) { return s->speedup.has_value(); })) c.add(right("90 %", "% less"), saved_text);
+  return c;
+}
+
 std::string plan_sensitivity(const std::vector<Sensitivity>& all, std::size_t width) {
   std::vector<base::Seconds> times;
   std::vector<const Sensitivity*> rows;
-  std::vector<std::string> idle;
+  std::vector<std::string> idle, unsure;
   for (const Sensitivity& s : all) {
     if (s.improved) times.push_back(*s.improved);
     if (matters(s)) rows.push_back(&s);
     else idle.push_back(bare_path(s.parameter));
   }
-  const TimeUnit unit = unit_of(times);
-  Table table({left("part of the cluster"), right("elasticity"), right("twice as good", unit.name), right("time")});
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const Sensitivity* s) { return gain_of(*s); });
-  for (const Sensitivity* s : rows)
-    table.row({bare_path(s->parameter), s->replanned ? "re-planned" : fmt::format("{:+.3f}", s->elasticity),
-               s->improved ? unit.text(*s->improved) : "-", gain_text(*s)});
+  const Columns<Sensitivity> columns = sensitivity_columns(rows, unit_of(times));
+  Table table(columns.headings);
+  for (const Sensitivity* s : rows) {
+    table.row(columns.row(*s));
+    if (s->speedup && s->speedup->is_no_sure_gain()) unsure.push_back(bare_path(s->parameter));
+  }
   std::string text =
       fmt::format("\nwhat would help most: {}, {}\n", all.front().plan, base::to_text(all.front().time)) + table.text(2, width);
+  if (!unsure.empty()) text += hanging(fmt::format("no sure gain by {}: the interval holds 0", fmt::join(unsure, ", ")), width);
   if (!idle.empty()) text += hanging(fmt::format("nothing is won by {}", fmt::join(idle, ", ")), width);
   return text;
 }

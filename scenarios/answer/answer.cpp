@@ -11,6 +11,8 @@
 
 #include "base/check.hpp"
 #include "profiles/profile_files.hpp"
+#include "scenarios/answer/comparisons.hpp"
+#include "scenarios/answer/forecast_facts.hpp"
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/subject.hpp"
 #include "sim/effort.hpp"
@@ -60,6 +62,8 @@ void add_numbers(Run& run, const Variant& variant) {
     if (variant.cluster->is_assumed(type)) on_assumed += exposed;
   run.interval_low = interval.low - on_assumed * 0.5;
   run.interval_high = interval.high + on_assumed;
+  run.facts = facts_of(variant, plan, s, workload);
+  run.facts.spread = own_spread(run);
   run.notes.push_back(std::move(interval.note));
   for (const std::vector<base::Note>& notes : {unsaid_note(variant), faster_precision_note(variant)})
     run.notes.insert(run.notes.end(), notes.begin(), notes.end());

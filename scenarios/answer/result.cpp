@@ -58,10 +58,11 @@ bool operator==(const StoredPlan& a, const StoredPlan& b) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)
-// All but the plan.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ForecastFacts, work, plan, gpus, samples, precision, machine, links, shares, spread)
+// All but the plan, and what compares an answer with others.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, plan, variant, sweep, settings, framework, has_own_framework, replanned, status, base_gpus,
-                                   planning, simulation, interval_low, interval_high, samples_per_s, tokens_per_s, mfu, mfu_causal, gpus,
-                                   search_time, simulation_time, plan_summary, notes)
+                                   planning, simulation, interval_low, interval_high, facts, samples_per_s, tokens_per_s, mfu, mfu_causal,
+                                   gpus, search_time, simulation_time, plan_summary, notes)
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include "base/diagnostics.hpp"
 #include "pcg/plan/plan.hpp"
 #include "scenarios/capacity/result.hpp"
+#include "scenarios/intervals/pairs.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "scenarios/question/subject.hpp"
 #include "search/problem/search_result.hpp"
@@ -84,7 +85,10 @@ struct Run {
   StoredPlan made;                                  // the plan, or what came closest to one; none: nothing could be made
   std::optional<sim::SimulationResult> simulation;  // where a plan was made
   base::Seconds interval_low, interval_high;        // of the iteration time, 90 %
-  double samples_per_s = 0, tokens_per_s = 0;       // tokens: 0 when the model has no sequence
+  ForecastFacts facts;                              // where a plan was made: what comparisons go by
+  // Of what-ifs, over the same entry on the base, and over the best plan of the base where that is another entry's.
+  std::optional<Speedup> against_base, against_best;
+  double samples_per_s = 0, tokens_per_s = 0;  // tokens: 0 when the model has no sequence
   // Model FLOPs (forward x 3, no recomputation) / (time x dense peak of the precision x GPUs): with whole attention squares, and without
   // what causal masks throw away of them (pcg/work/work.hpp).
   double mfu = 0, mfu_causal = 0;
@@ -110,7 +114,15 @@ struct Sensitivity {
   double change = 2;  // the parameter's factor
   bool replanned = false;
   std::optional<base::Seconds> improved;
-  base::Seconds time;  // of the base
+  base::Seconds time;              // of the base
+  std::optional<Speedup> speedup;  // of `improved` over it
+};
+
+// The plans of the base that are forecast to be the quickest: one, or several that come to the same.
+struct Favourite {
+  std::vector<std::string> plans;  // names of entries
+  std::size_t of = 0;              // plans that fit
+  double probability = 1;          // that no other is quicker; plans that come to the same have it together
 };
 
 // The program that gave an answer.
@@ -122,6 +134,7 @@ struct Program {
 struct ScenarioResult {
   std::string scenario;
   std::vector<Run> runs;
+  std::optional<Favourite> favourite;      // where two plans of the base fit, or more
   std::vector<Sensitivity> sensitivity;    // plan by plan, the largest first
   std::optional<CapacityResult> capacity;  // where the scenario asks
   std::vector<Run> capacity_runs;          // that it is based on: CapacityCase::run counts them

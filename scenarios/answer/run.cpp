@@ -9,7 +9,9 @@
 #include "base/hash.hpp"
 #include "base/yaml/parse.hpp"
 #include "scenarios/answer/answer.hpp"
+#include "scenarios/answer/comparisons.hpp"
 #include "scenarios/answer/work_list.hpp"
+#include "scenarios/intervals/interval.hpp"
 
 namespace scenarios {
 namespace {
@@ -195,7 +197,10 @@ std::optional<Sensitivity> sensitivity_of(const Run& base, const ProbeAnswer& a)
   s.elasticity = parameter.is_capacity ? 0 : elasticity(*down, *up);
   s.replanned = parameter.is_capacity;
   s.time = base.simulation->iteration_time;
-  if (improved && a.improved->front().status == Status::ok) s.improved = improved;
+  if (improved && a.improved->front().status == Status::ok) {
+    s.improved = improved;
+    s.speedup = speedup_of(shipped_intervals().pairs, a.improved->front(), base);
+  }
   return s;
 }
 
@@ -272,6 +277,7 @@ ScenarioResult run_scenario(const Scenario& scenario, const RunOptions& options)
   for (const WhatIfAnswer& a : what_ifs) add_what_if(asked, a, result);
   add_sensitivities(bases, probed, result);
   if (scenario.capacity) add_capacity(*scenario.capacity, of_machines, result);
+  add_comparisons(shipped_intervals().pairs, result);
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "scenarios/capacity/terms.hpp"
+#include "scenarios/intervals/pairs.hpp"
 
 namespace scenarios {
 
@@ -105,6 +106,7 @@ inline constexpr base::Seconds kLongestTraining{1e10};
 struct CapacityEntry {
   CapacityCase asked;
   std::optional<Outcome> outcome;  // nullopt: it cannot train, or takes longer than kLongestTraining
+  std::optional<Speedup> speedup;  // to train, over the machine that the answer names: cheapest, smallest, else first (scenarios/answer)
 };
 
 // Returns one entry per case, in order.

@@ -280,7 +280,7 @@ std::string_view to_text(Subject s) {
 }
 
 Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCoverage> unseen, std::vector<std::string> notes) {
-  Assessment a{std::move(items), {}, std::move(unseen), std::move(notes)};
+  Assessment a{.items = std::move(items), .unseen = std::move(unseen), .notes = std::move(notes)};
   std::vector<std::pair<Subject, std::string>> order;
   std::map<std::pair<Subject, std::string>, std::vector<std::size_t>> members;
   for (std::size_t i = 0; i < a.items.size(); ++i) {

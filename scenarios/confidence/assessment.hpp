@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "scenarios/confidence/fit/interval_fit.hpp"
+#include "scenarios/confidence/fit/pair_fit.hpp"
 #include "scenarios/confidence/iteration_facts.hpp"
 #include "scenarios/confidence/statistics.hpp"
 #include "sim/results/simulation_result.hpp"
@@ -84,6 +85,7 @@ struct Assessment {
   std::vector<Item> items;
   std::vector<GroupAssessment> groups;  // by subject, then in order of first appearance
   std::optional<confidence::UnseenCoverage> unseen;
+  std::vector<LeftOutPairs> left_out_pairs;
   std::vector<std::string> notes;
 };
 

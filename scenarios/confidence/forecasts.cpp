@@ -19,11 +19,12 @@ namespace scenarios {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OwnProfiles, framework, device, network)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadKind, framework, device, fabric, precision, replicas, layers, own)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, kind, log2_parameters, shares)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ForecastFacts, work, plan, gpus, samples, precision, machine, links, shares, spread)
 }  // namespace scenarios
 
 namespace confidence {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, reserved, memory, out_of_memory, at_peak, question)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, reserved, memory, out_of_memory, at_peak, question, facts)
 
 namespace {
 
@@ -68,7 +69,8 @@ Forecast forecast_one(const measured::Point& p) {
           .memory = run.simulation->memory,
           .out_of_memory = run.status == scenarios::Status::out_of_memory,
           .at_peak = run.mfu_causal * run.simulation->iteration_time,
-          .question = scenarios::workload_of(*run.made, *scenario.base().cluster, *run.simulation)};
+          .question = scenarios::workload_of(*run.made, *scenario.base().cluster, *run.simulation),
+          .facts = run.facts};
 }
 
 // A point that throws must not end a table of hundreds: even a bug of ours becomes the reason of this point.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiles/measured/points.hpp"
+#include "scenarios/intervals/pairs.hpp"
 #include "scenarios/intervals/workload.hpp"
 #include "sim/results/simulation_result.hpp"
 
@@ -21,6 +22,7 @@ struct Forecast {
   bool out_of_memory = false;    // it ran, and the forecast says that it does not fit
   base::Seconds at_peak;         // the model's FLOPs, without what causal masks throw away, at the dense peak of all GPUs
   scenarios::Workload question;  // what the interval went by
+  scenarios::ForecastFacts facts;
 };
 
 struct ForecastOptions {

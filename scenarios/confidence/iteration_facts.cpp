@@ -35,11 +35,15 @@ base::Yaml without_padding(base::Yaml transformer) {
   return transformer;
 }
 
-std::string question_of(const measured::Point& p) {
+std::string training_of(const measured::Point& p) {
   std::string text = p.model.empty() ? base::emit_yaml(without_padding(p.transformer)) : p.model;
   for (const auto& s : p.settings)
     if (s.path.starts_with("model.")) text += fmt::format("\n{}: {}", s.path, base::emit_yaml(s.value));
-  return fmt::format("{}\n{} {} {} {} {} {}", text, p.cluster, p.gpus, p.global_batch, p.precision, p.optimizer, p.framework);
+  return fmt::format("{}\n{} {}", text, p.optimizer, p.framework);
+}
+
+std::string question_of(const measured::Point& p) {
+  return fmt::format("{}\n{} {} {} {}", training_of(p), p.cluster, p.gpus, p.global_batch, p.precision);
 }
 
 // The software's own memory is no choice of the plan's, and costs no time.
@@ -54,7 +58,7 @@ std::string plan_of(const measured::Point& p) {
 }  // namespace
 
 IterationFacts iteration_facts(const measured::Point& p, const scenarios::WorkloadKind& kind, base::Seconds at_peak) {
-  return {at_peak, kind.device, kind.precision, family_of(p), question_of(p), plan_of(p)};
+  return {at_peak, kind.device, kind.precision, family_of(p), question_of(p), plan_of(p), training_of(p)};
 }
 
 }  // namespace confidence

@@ -19,6 +19,7 @@ struct IterationFacts {
   std::string question;
   // All input of the forecast of a time: equal ones are one plan, measured several times.
   std::string plan;
+  std::string training;  // of the question the model, the optimizer and the framework
 };
 
 // Cost: O(keys of the point).

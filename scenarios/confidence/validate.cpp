@@ -7,6 +7,7 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/network_fit.hpp"
+#include "scenarios/confidence/fit/pair_fit.hpp"
 #include "scenarios/confidence/forecasts.hpp"
 #include "sim/collectives/plan_collective.hpp"
 
@@ -33,6 +34,18 @@ Item item_of(const measured::Point& p, const Forecast& f) {
   return i;
 }
 
+// Plans pad vocabularies, and are of one training all the same.
+Residual residual_of(const measured::Point& p, const Forecast& f, const IterationFacts& facts) {
+  Residual r{.question = f.question,
+             .source = p.group,
+             .family = facts.family,
+             .log_ratio = std::log(*p.measured / f.predicted),
+             .facts = f.facts,
+             .publication = p.source.empty() ? p.group : publication_of(p.source)};
+  r.facts.work = facts.training;
+  return r;
+}
+
 void add_points(Validation& v, const std::vector<measured::Point>& points, const ValidationOptions& options) {
   ForecastOptions forecasts{options.jobs, [&](std::size_t done) {
                               if (options.progress) options.progress(fmt::format("{} of {} points", done, points.size()));
@@ -40,9 +53,7 @@ void add_points(Validation& v, const std::vector<measured::Point>& points, const
   const std::vector<Forecast> found = forecast(points, forecasts);
   for (std::size_t i = 0; i < points.size(); ++i) {
     v.items.push_back(item_of(points[i], found[i]));
-    if (found[i].failure.empty() && points[i].measured)
-      v.residuals.push_back(
-          {found[i].question, points[i].group, v.items.back().facts->family, std::log(*points[i].measured / found[i].predicted)});
+    if (found[i].failure.empty() && points[i].measured) v.residuals.push_back(residual_of(points[i], found[i], *v.items.back().facts));
   }
 }
 

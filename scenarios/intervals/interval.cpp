@@ -33,27 +33,37 @@ std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
   return weights;
 }
 
-// Counts groups of its own kind, else all: a reader wants to know whether anything like the workload was measured.
+// Why a share of the time makes a forecast less sure, by kShares.
+std::string reason(std::size_t which, const Workload& w) {
+  const double share = 100 * w.shares[which];
+  switch (which) {
+    case 0: return fmt::format("the GPUs wait for their host {:.0f} % of the time, and hosts differ from system to system", share);
+    case 1: return fmt::format("{:.0f} % of the time is in kernels whose sort was not measured on such a GPU", share);
+    default: return fmt::format("no software is named, and {:.0f} % of the time hangs on what it does", share);
+  }
+}
+
+constexpr double kWorthSaying = 1.1;  // times as wide
+
+// One sentence: what widens the interval most; else what of its kind was measured.
 base::Note note_for(const IntervalModel& model, const Workload& w) {
-  const std::vector<double> weights = weights_for(model, w);
-  double own = 0, all = 0;
-  std::size_t points = 0, all_points = 0;
-  for (std::size_t i = 0; i < model.groups.size(); ++i) {
-    const IntervalGroup& g = model.groups[i];
-    const bool same = g.kind == w.kind;
-    own += same ? weights[i] : 0;
-    all += weights[i];
-    points += same ? g.points : 0;
-    all_points += g.points;
+  std::array<double, kShares.size()> widening{};
+  for (std::size_t i = 0; i < kShares.size(); ++i) widening[i] = std::exp(model.growth.rate[i] * w.shares[i]);
+  const auto most = static_cast<std::size_t>(std::ranges::max_element(widening) - widening.begin());
+  if (widening[most] >= kWorthSaying)
+    return {base::NoteKind::caution, "interval-widened",
+            fmt::format("{}: the interval is {:.1f} times as wide for it", reason(most, w), widening[most])};
+  std::size_t points = 0, all = 0;
+  for (const IntervalGroup& g : model.groups) {
+    all += g.points;
+    if (g.kind == w.kind) points += g.points;
   }
   if (points == 0)
-    return {base::NoteKind::caution, "interval-other-kinds",
-            fmt::format("the interval is based on {} measured iterations of other kinds, the more alike the more they "
-                        "count, because none is of this kind ({})",
-                        all_points, text_of(w.kind))};
+    return {
+        base::NoteKind::caution, "interval-other-kinds",
+        fmt::format("no run of this kind was measured ({}): the interval is that of {} iterations of other kinds", text_of(w.kind), all)};
   return {base::NoteKind::detail, "interval",
-          fmt::format("the interval is based on {} measured iterations of this kind ({}), for {:.0f} %, and on {} of other kinds", points,
-                      text_of(w.kind), 100 * own / all, all_points - points)};
+          fmt::format("the interval is that of measured runs: {} iterations are of this kind ({})", points, text_of(w.kind))};
 }
 
 constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measured is so far off
@@ -212,7 +222,9 @@ IntervalModel read_intervals(const Yaml& document) {
     in.require("tail");
     model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
     read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_framework, &l.other_feature, &l.per_doubling});
-    read_numbers(in, "growth", kShares, 0, kMostGrowth, {&model.growth.rate[0], &model.growth.rate[1]});
+    std::array<double, kShares.size()>& rate = model.growth.rate;
+    read_numbers(in, "growth", kShares, 0, kMostGrowth, {&rate[0], &rate[1], &rate[2]});
+    model.pairs = read_pairs(in, model.level);
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)
         model.groups.push_back(read_group(groups->items[i], fmt::format("accuracy.groups[{}]", i), sink));
@@ -232,8 +244,10 @@ std::string write_intervals(const IntervalModel& model, const std::string& made_
   text +=
       fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_framework),
                   kSimilarityKeys[1], number(model.similarity.other_feature), kSimilarityKeys[2], number(model.similarity.per_doubling));
-  text += fmt::format("  # A spread grows by e^(this x share of the iteration).\n  growth: {{{}: {}, {}: {}}}\n", kShares[0],
-                      number(model.growth.rate[0]), kShares[1], number(model.growth.rate[1]));
+  std::vector<std::string> rates;
+  for (std::size_t i = 0; i < kShares.size(); ++i) rates.push_back(fmt::format("{}: {}", kShares[i], number(model.growth.rate[i])));
+  text += fmt::format("  # A spread grows by e^(this x share of the iteration).\n  growth: {{{}}}\n", fmt::join(rates, ", "));
+  text += pairs_text(model.pairs);
   text += fmt::format("  groups:{}\n", model.groups.empty() ? " []" : "");
   for (const IntervalGroup& g : model.groups) text += group_text(g);
   return text;

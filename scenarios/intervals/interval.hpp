@@ -12,6 +12,7 @@
 #include "base/diagnostics.hpp"
 #include "base/units.hpp"
 #include "base/yaml/tree.hpp"
+#include "scenarios/intervals/pairs.hpp"
 #include "scenarios/intervals/workload.hpp"
 
 namespace scenarios {
@@ -51,6 +52,7 @@ struct IntervalModel {
   Similarity similarity;
   SpreadGrowth growth;
   std::vector<IntervalGroup> groups;
+  PairModel pairs;  // of comparisons
 };
 
 struct Interval {

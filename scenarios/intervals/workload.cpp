@@ -46,11 +46,15 @@ double parameters(const pcg::Pcg& pcg) {
 }
 
 // Kernels' seconds are of all simulated devices; the critical device is taken to have the same mixture.
-double defaults_share(const sim::SimulationResult& s) {
+std::array<double, kShares.size()> shares_of(const pcg::Plan& plan, const sim::SimulationResult& s) {
+  const base::Seconds own = s.iteration_time - s.breakdown.bubble;
+  if (own.value() <= 0) return {};
   double kernels = 0;
   for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
-  if (kernels <= 0) return 0;
-  return s.breakdown.compute / s.iteration_time * s.compute_by_basis[profiles::Basis::defaults].value() / kernels;
+  const double idle = s.breakdown.idle / own, compute = s.breakdown.compute / own;
+  const double by_default = kernels > 0 ? s.compute_by_basis[profiles::Basis::defaults].value() / kernels : 0;
+  const bool is_assumed = plan.training.framework == pcg::Framework::generic;
+  return {idle, compute * by_default, is_assumed ? compute + idle : 0};
 }
 
 }  // namespace
@@ -60,7 +64,7 @@ Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, co
   w.kind = {pcg::name_of(plan.training.framework),     device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
             precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense"};
   w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
-  if (s.iteration_time.value() > 0) w.shares = {s.breakdown.idle / s.iteration_time, defaults_share(s)};
+  w.shares = shares_of(plan, s);
   return w;
 }
 

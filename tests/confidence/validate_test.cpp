@@ -84,6 +84,7 @@ TEST_CASE("plans compete for one model however far they pad its vocabulary, and 
   };
   const auto padded = [&](const char* entries) { return facts(test::row_with(",128,", std::string(",") + entries + ",")); };
   CHECK(padded("50304").question == padded("50432").question);
+  CHECK(padded("50304").training == padded("50432").training);
   CHECK(padded("50304").plan != padded("50432").plan);
   CHECK(padded("50304").question != padded("32000").question);
   const auto plain = facts(test::kRow), kept = facts(test::kRow, "{training.framework.memory.loss_kept: 2 B}"),

@@ -290,8 +290,8 @@ what_if: [{name: "4x [network]", set: {cluster.links.infiniband.bandwidth: 4x}}]
   assert.match(subject, /^bert-large \(.*parameters\), 48 x 512 tokens/);
   assert.equal(await page.locator("#question .subject").innerText(), subject);
   assert.equal(await page.locator("#question h2").innerText(), "The question");
-  assert.match(await page.locator(".headline").innerText(), /^.+, is the quickest of 2 plans that fit: [\d.]+ m?s an iteration \(90 % interval [\d.]+ to [\d.]+ m?s\), [\d,]+ tokens\/s on 12 GPUs\.$/);
-  assert.match(await page.locator(".answer p >> nth=1").innerText(), /^With “4x \[network\]” it is /);
+  assert.match(await page.locator(".headline").innerText(), /^.+, is the quickest of 2 plans that fit: [\d.]+ m?s an iteration \(90 % interval [\d.]+ to [\d.]+ m?s\), [\d,]+ tokens\/s on 12 GPUs\. Best of 2 with (over )?\d+ %\.$/);
+  assert.match(await page.locator(".answer p >> nth=1").innerText(), /^With “4x \[network\]” (it is|there is no sure gain: )/);
   assert.ok((await page.locator("#question").innerText()).includes(`Foreshard ${answeredBy.version}`));
   const again = join(folder, "again.yaml"), answer = join(folder, "again.json");
   writeFileSync(again, await page.locator("#question pre").textContent());
@@ -299,6 +299,22 @@ what_if: [{name: "4x [network]", set: {cluster.links.infiniband.bandwidth: 4x}}]
   assert.deepEqual(JSON.parse(readFileSync(answer, "utf8")).question, question);
   assert.deepEqual(errors, []);
   await close();
+});
+
+test("a gain is sure where its interval holds more than 1 alone, and its line is drawn", async () => {
+  const said = async (interval) => {
+    const asked = withEverything(data), runs = asked.results[0].runs.filter((r) => r.variant === "twice the network");
+    asked.results[0].runs = [...asked.results[0].runs.filter((r) => r.variant === "base"), ...runs];
+    for (const r of runs) Object.assign(r, { tokens_per_s: 1e9, speedup: 1.04, speedup_interval: interval, best_speedup: 1.04, best_speedup_interval: interval });
+    const { page, errors, close } = await open(browser, writeWith(report, asked, join(folder, "sure.html")));
+    const headline = await page.locator(".answer p >> nth=1").innerText(), legend = await page.locator("#what-ifs tbody tr >> nth=0").innerText();
+    await seeAll(page);
+    assert.deepEqual(errors, []);
+    await close();
+    return `${headline} ${legend}`;
+  };
+  assert.match(await said([0.98, 1.1]), /^With “twice the network” there is no sure gain: 0\.98 to 1\.10 times as quick\.[^]*\(0\.98 to 1\.10\)/);
+  assert.match(await said([1.01, 1.1]), /^With “twice the network” it is .* times as quick \(1\.01 to 1\.10\): /);
 });
 
 test("a plan that stays as it was is one row, as in the terminal's table", async () => {

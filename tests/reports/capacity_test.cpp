@@ -73,6 +73,25 @@ TEST_CASE("capacity fits a narrow screen") {
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(reports::width_of(line) <= 80, line);
 }
 
+TEST_CASE("machines are compared with the cheapest: how many times as quick, and whether that is sure") {
+  scenarios::ScenarioResult r = made_capacity();
+  std::vector<scenarios::CapacityEntry>& entries = r.capacity->entries;
+  entries[1].speedup = scenarios::Speedup{.ratio = 2, .low = 1.6, .high = 2.5};
+  entries[2].speedup = scenarios::Speedup{};
+  const auto text = [&] {
+    std::string all = part_about_capacity(reports::text_table(r, {.width = 1000}));
+    return all.substr(all.find("quickest "));
+  };
+  CHECK(text().find("; data 8; 2.00 times as quick as the cheapest (1.60 to 2.50)\n") != std::string::npos);
+  entries[1].speedup = scenarios::Speedup{.ratio = 2, .low = 0.75, .high = 2.5};
+  CHECK(text().find("; data 8; 2.00 times as quick as the cheapest, not surely (0.75 to 2.50)\n") != std::string::npos);
+  const auto j = nlohmann::json::parse(reports::json(r))["capacity"];
+  CHECK(j[0]["speedup"].is_null());
+  CHECK(j[1]["speedup"] == 2);
+  CHECK(j[1]["speedup_interval"].dump() == "[0.75,2.5]");
+  CHECK(part_about_capacity(reports::text_table(r, {.width = 1000})).find("1.00 times") == std::string::npos);
+}
+
 TEST_CASE("capacity as JSON: figures, nulls where there are none, and the choices by name") {
   const auto j = nlohmann::json::parse(reports::json(made_capacity()));
   REQUIRE(j.at("capacity").size() == 4);

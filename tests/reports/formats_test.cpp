@@ -161,15 +161,38 @@ TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothi
   const std::string question = "run,made up,gpt,64,512,bf16,adam,c,1,";
   CHECK(reports::csv(std::span(&r, 1)) ==
         "kind,scenario,model,global_batch,sequence_length,precision,optimizer,cluster,nodes,variant,set.cluster.nodes,plan,framework,"
-        "replanned,status,plan_summary,gpus,iteration_time_s,interval_low_s,interval_high_s,throughput_samples_per_s,tokens_per_s,mfu,"
-        "mfu_causal,compute_s,exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,memory_capacity_bytes,"
+        "replanned,status,plan_summary,gpus,iteration_time_s,interval_low_s,interval_high_s,throughput_samples_per_s,tokens_per_s,speedup,"
+        "speedup_low,speedup_high,mfu,mfu_causal,compute_s,exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,"
+        "memory_capacity_bytes,"
         "search_time_s,simulation_time_s\n" +
             question +
-            "base,,data-parallel,generic,true,ok,data 8,8,0.5,0.375,0.625,128.0,65536.0,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,"
+            "base,,data-parallel,generic,true,ok,data 8,8,0.5,0.375,0.625,128.0,65536.0,,,,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,"
             "8589934592,17179869184,0.5,0.25\n" +
-            question + "base,2x,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,,,0,0\n" + question +
-            "\"faster, by far\",,data-parallel,generic,true,ok,data 8,8,0.25,0.1875,0.3125,256.0,131072.0,0.25,0.125,0.125,0.0625,0.03125,"
+            question + "base,2x,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,,,,,,0,0\n" + question +
+            "\"faster, by far\",,data-parallel,generic,true,ok,data "
+            "8,8,0.25,0.1875,0.3125,256.0,131072.0,2.0,1.6,2.5,0.25,0.125,0.125,0.0625,0.03125,"
             "0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+}
+
+TEST_CASE("comparisons are in the JSON and the CSV, of what-ifs, sensitivities and the favourite") {
+  auto r = test::made_result();
+  r.runs[3].against_best = scenarios::Speedup{.ratio = 1.5, .low = 1.25, .high = 1.75};
+  r.favourite = scenarios::Favourite{.plans = {"data-parallel"}, .of = 2, .probability = 0.75};
+  r.sensitivity = {{"data-parallel", "cluster.links.nvlink.bandwidth", -0.5, 2, false, base::Seconds(0.4), base::Seconds(0.5),
+                    scenarios::Speedup{.ratio = 1.25, .low = 1.125, .high = 1.375}},
+                   {"data-parallel", "cluster.node.gpus.memory", 0, 2, true, std::nullopt, base::Seconds(0.5)}};
+  const auto j = nlohmann::json::parse(reports::json(r));
+  CHECK_FALSE(j["runs"][0].contains("speedup"));
+  CHECK(j["runs"][2]["speedup"] == 2);
+  CHECK(j["runs"][2]["speedup_interval"].dump() == "[1.6,2.5]");
+  CHECK_FALSE(j["runs"][2].contains("best_speedup"));
+  CHECK(j["runs"][3]["best_speedup"] == 1.5);
+  CHECK(j["runs"][3]["best_speedup_interval"].dump() == "[1.25,1.75]");
+  CHECK(j["favourite"].dump() == R"({"of":2,"plans":["data-parallel"],"probability":0.75})");
+  CHECK(j["sensitivity"][0]["improved"]["speedup_interval"].dump() == "[1.125,1.375]");
+  CHECK(j["sensitivity"][1]["improved"]["speedup_interval"].is_null());
+  const std::string csv = reports::csv(std::span(&r, 1));
+  CHECK(csv.find(",1.25,1.125,1.375,") != std::string::npos);
 }
 
 TEST_CASE("the trace says whom a device stands for, and draws messages") {

@@ -44,19 +44,20 @@ TEST_CASE("the table, whole") {
   CHECK(reports::text_table(test::made_result(), {}) ==
         "made up\n"
         "\n"
-        "                 GPUs   time     90 %  tokens/s  vs base   MFU  comm.  bubble  host    memory  status\n"
-        "                          ms        %                        %      %       %     %       GiB\n"
+        "                 GPUs   time     90 %  tokens/s        vs base   MFU  comm.  bubble  host    memory  status\n"
+        "                          ms        %                        %     %      %       %     %       GiB\n"
         "base\n"
-        "  data-parallel     8  500.0  -25 +25     65536           25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
+        "  data-parallel     8  500.0  -25 +25     65536                 25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
         "    data 8\n"
-        "  megatron          8      -        -         -              -      -       -     -         -  no plan\n"
+        "  megatron          8      -        -         -                    -      -       -     -         -  no plan\n"
         "    8 devices do not divide by tensor 3 x pipeline 1 x context 1\n"
         "faster, by far\n"
-        "  data-parallel     8  250.0  -25 +25    131072    2.00x  25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
+        "  data-parallel     8  250.0  -25 +25    131072  2.00x -20 +25  25.0   25.0    12.5  12.5  8.0/16.0  ok\n"
         "    unchanged: data 8\n"
         "\n"
         "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all\n"
-        "to launch kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity\n"
+        "to launch kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity; vs base:\n"
+        "how many times as quick, with its own interval\n"
         "\n"
         "best: data-parallel, data 8 on 8 GPUs\n"
         "  time    compute 250 ms (50.0 %), exposed communication 125 ms (25.0 %), bubble 62.5 ms (12.5 %), idle 62.5 ms\n"
@@ -82,6 +83,36 @@ TEST_CASE("no line is wider than the screen, whatever the layout") {
       std::istringstream text(reports::text_table(r, {.width = width, .notes = notes}));
       for (std::string line; std::getline(text, line);) CHECK_MESSAGE(reports::width_of(line) <= width, line);
     }
+}
+
+TEST_CASE("a comparison that is exact has no interval; where figures have no room for one, it stands in the row's words") {
+  auto r = test::made_result();
+  CHECK(reports::text_table(r, {.width = 80}).find("unchanged: data 8; vs base 1.60 to 2.50\n") != std::string::npos);
+  CHECK(reports::text_table(r, {.width = 80}).find("-20 +25") == std::string::npos);
+  CHECK(reports::markdown(r).find("2.00x -20 +25") != std::string::npos);
+  for (scenarios::Run& run : r.runs)
+    if (run.against_base) run.against_base = scenarios::Speedup{};
+  for (const std::size_t width : {80, 120}) {
+    const std::string text = reports::text_table(r, {.width = width});
+    CHECK(text.find("  1.00x ") != std::string::npos);
+    CHECK(text.find("1.00x -") == std::string::npos);
+    CHECK(text.find("vs base:") == std::string::npos);
+    CHECK(text.find("vs base 1") == std::string::npos);
+  }
+}
+
+TEST_CASE("how surely the best plan is the best is said below it") {
+  auto r = test::made_result();
+  const auto said = [&](const scenarios::Favourite& f) {
+    r.favourite = f;
+    const std::string text = reports::text_table(r, {});
+    const std::size_t at = text.find("  sure    ");
+    return at == std::string::npos ? "" : text.substr(at + 10, text.find('\n', at) - at - 10);
+  };
+  CHECK(said({{"data-parallel"}, 4, 0.714}) == "best of 4 plans that fit with 71 %");
+  CHECK(said({{"data-parallel"}, 4, 0.9994}) == "best of 4 plans that fit with over 99 %");
+  CHECK(said({{"a", "b"}, 3, 0.8}) == "a and b, which are equally quick, are the best of 3 plans that fit with 80 %");
+  CHECK(said({{"a", "b"}, 2, 1}) == "all 2 plans that fit are equally quick");
 }
 
 TEST_CASE("notes: the most important first, ten lines, those that differ in figures alone once") {

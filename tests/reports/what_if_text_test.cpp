@@ -19,6 +19,8 @@ scenarios::Run point(const scenarios::Run& base, const std::string& nodes, doubl
   r.simulation->iteration_time = base::Seconds(seconds);
   r.samples_per_s = 64 / seconds;
   r.tokens_per_s = 512 * r.samples_per_s;
+  const double ratio = 0.5 / seconds;
+  r.against_base = ratio == 1 ? scenarios::Speedup{} : scenarios::Speedup{.ratio = ratio, .low = 0.8 * ratio, .high = 1.25 * ratio};
   return r;
 }
 
@@ -46,12 +48,12 @@ TEST_CASE("a sweep is a table of its own, with the keys that vary") {
   const scenarios::ScenarioResult r = swept();
   CHECK(reports::sweeps_text(r, 100) ==
         "\nmore nodes, data-parallel\n"
-        "nodes  GPUs  same plan  re-planned  vs base  plan\n"
-        "                    ms          ms\n"
-        "    1     8      500.0       500.0    1.00x  the base's\n"
-        "    2    16          -       250.0    2.00x  data 16\n"
-        "    4     8          -      125.0!        -  the base's\n"
-        "    8     8          -  infeasible        -\n"
+        "nodes  GPUs  same plan  re-planned        vs base  plan\n"
+        "                    ms          ms              %\n"
+        "    1     8      500.0       500.0          1.00x  the base's\n"
+        "    2    16          -       250.0  2.00x -20 +25  data 16\n"
+        "    4     8          -      125.0!              -  the base's\n"
+        "    8     8          -  infeasible              -\n"
         "!: does not fit into memory.\n");
   const std::string all = reports::text_table(r, {.width = 100});
   CHECK(all.find("more nodes: cluster.nodes=1") == std::string::npos);  // not in the table of plans
@@ -82,6 +84,29 @@ TEST_CASE("what helps most comes first, and what helps nothing is named") {
         "nothing is won by links.nvlink.latency\n"
         "elasticity: percent by which 1 % more of the part changes the time, with the same plan\n");
   CHECK(reports::sensitivities_text(test::made_result(), 100).empty());
+}
+
+TEST_CASE("what may help nothing is no gain: its interval holds 0, and the advice says so") {
+  scenarios::ScenarioResult r = test::made_result();
+  const base::Seconds time(0.5);
+  const scenarios::Speedup sure{.ratio = 2, .low = 1.25, .high = 4}, unsure{.ratio = 1.25, .low = 0.8, .high = 2};
+  r.sensitivity = {{"data-parallel", "cluster.node.gpus.compute_speed", -0.5, 2, false, base::Seconds(0.25), time, sure},
+                   {"data-parallel", "cluster.links.nvlink.bandwidth", -0.25, 2, false, base::Seconds(0.4), time, unsure}};
+  // Of the first 1 - 1/1.25 to 1 - 1/4 is saved, of the other -1/4 to 1/2.
+  CHECK(reports::sensitivities_text(r, 100) ==
+        "\nwhat would help most: data-parallel, 500 ms\n"
+        "part of the cluster      elasticity  twice as good         time       90 %\n"
+        "                                                ms                  % less\n"
+        "node.gpus.compute_speed      -0.500          250.0  50.0 % less   20 to 75\n"
+        "links.nvlink.bandwidth       -0.250          400.0  20.0 % less  -25 to 50\n"
+        "no sure gain by links.nvlink.bandwidth: the interval holds 0\n"
+        "elasticity: percent by which 1 % more of the part changes the time, with the same plan\n");
+  r.runs[0].simulation->breakdown.exposed_by_link = {{"nvlink", base::Seconds(0.125)}};
+  r.runs[0].simulation->breakdown.exposed_by_collective = {{"all_reduce", base::Seconds(0.125)}};
+  CHECK(reports::advice_text(r.runs[0], r.sensitivity).find("twice its bandwidth is no sure gain: 0.80 to 2.00 times as quick") !=
+        std::string::npos);
+  r.sensitivity[1].speedup = sure;
+  CHECK(reports::advice_text(r.runs[0], r.sensitivity).find("twice its bandwidth takes 20.0 % off") != std::string::npos);
 }
 
 TEST_CASE("an interruption says what was not begun") {

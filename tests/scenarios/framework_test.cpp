@@ -67,7 +67,7 @@ TEST_CASE("changed keys count for this scenario, and the notes name them") {
   CHECK(time_of(slow) > time_of(ships) + 0.9);
   CHECK(says(slow, "the framework is deepspeed, with the scenario's own prefetch_units, host.iteration\n"));
   CHECK(says(slow, "host times of deepspeed: partly an assumption"));
-  CHECK(says(slow, "because none is of this kind"));
+  CHECK(says(slow, "the GPUs wait for their host"));
   CHECK(says(ships, "host times of deepspeed: fitted to measured iterations"));
   CHECK(!says(ships, "the scenario's own"));
   // Dotted paths and scaling, as beside a preset.

@@ -63,10 +63,9 @@ TEST_CASE("a workload with profiles of its own is of another kind than what was 
   w.kind.own = {.framework = false, .device = true, .network = true};
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], w)) == test::about(0.5 * 0.5));
   w.kind.own.framework = true;
-  CHECK(
-      interval_for(m, w, base::Seconds(1))
-          .note.text.ends_with(
-              "(megatron of the scenario, of a file, several nodes, its profile of a file, half precision, whole replicas, dense layers)"));
+  CHECK(interval_for(m, w, base::Seconds(1))
+            .note.text.starts_with("no run of this kind was measured (megatron of the scenario, of a file, several nodes, its profile of a "
+                                   "file, half precision, whole replicas, dense layers)"));
 }
 
 TEST_CASE("the spread is the weighted quantiles of all groups") {
@@ -83,29 +82,37 @@ TEST_CASE("the other group's own question gets its own, wider spread") {
   CHECK(s.high == test::about(0.6));
 }
 
-TEST_CASE("waiting for the host and kernels without a table widen the spread") {
+TEST_CASE("waiting for the host, kernels without a table and software without measured runs widen the spread") {
   Workload w = question();
-  w.shares = {0.5, 0.25};  // e^(1 x 0.5 + 2 x 0.25) = e
+  w.shares = {0.5, 0.25, 0};  // e^(1 x 0.5 + 2 x 0.25) = e
   CHECK(spread_for(model(), w).high == test::about(0.2 * std::exp(1)));
+  IntervalModel m = model();
+  m.growth.rate[2] = 0.5;
+  w.shares = {0, 0, 1};
+  CHECK(spread_for(m, w).high == test::about(0.2 * std::exp(0.5)));
 }
 
-TEST_CASE("the note says how many measured iterations are of the question's kind, or that none is") {
+TEST_CASE("the note says what widens the interval most, else how many measured runs are of its kind") {
   const Interval near = interval_for(model(), question(), base::Seconds(2));
   CHECK(near.low.value() == test::about(2 * std::exp(-0.1)));
   CHECK(near.high.value() == test::about(2 * std::exp(0.2)));
   CHECK(near.note.kind == base::NoteKind::detail);
-  // 1 of 1.05 is 95 %.
-  CHECK(
-      near.note.text ==
-      "the interval is based on 40 measured iterations of this kind (megatron, a100, several nodes, half precision, whole replicas, dense "
-      "layers), for 95 %, and on 12 of other kinds");
+  CHECK(near.note.text ==
+        "the interval is that of measured runs: 40 iterations are of this kind (megatron, a100, several nodes, half precision, whole "
+        "replicas, dense layers)");
   Workload w = question();
   w.kind.device = "h100";
   const Interval first = interval_for(model(), w, base::Seconds(1));
   CHECK(first.note.kind == base::NoteKind::caution);
   CHECK(first.note.text ==
-        "the interval is based on 52 measured iterations of other kinds, the more alike the more they count, because none is of this kind "
-        "(megatron, h100, several nodes, half precision, whole replicas, dense layers)");
+        "no run of this kind was measured (megatron, h100, several nodes, half precision, whole replicas, dense layers): the interval is "
+        "that of 52 iterations of other kinds");
+  w.shares = {0.4, 0.25, 0};  // e^0.4 and e^0.5
+  CHECK(interval_for(model(), w, base::Seconds(1)).note.text ==
+        "25 % of the time is in kernels whose sort was not measured on such a GPU: the interval is 1.6 times as wide for it");
+  w.shares = {0.6, 0.25, 0};
+  CHECK(interval_for(model(), w, base::Seconds(1)).note.text ==
+        "the GPUs wait for their host 60 % of the time, and hosts differ from system to system: the interval is 1.8 times as wide for it");
 }
 
 TEST_CASE("the interval holds the forecast, and is never wider than the widest group's quantiles, however far the question lies") {

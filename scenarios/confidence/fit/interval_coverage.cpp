@@ -21,6 +21,10 @@ class Tested {
     sums.inside += s.low <= r.log_ratio && r.log_ratio <= s.high;
     sums.width += std::exp(s.high) - std::exp(s.low);
     sums.score += interval_score(s, r.log_ratio, model.level);
+    sums.error += std::abs(std::exp(-r.log_ratio) - 1);
+  }
+  void add(const Tested& other) {
+    for (const auto& [source, sums] : other.by_source_) by_source_[source] += sums;
   }
 
   [[nodiscard]] std::optional<UnseenFigures> figures() const {
@@ -36,9 +40,31 @@ class Tested {
     return f;
   }
 
+  // Means over points, whichever group they are of; nullopt: none was tested.
+  [[nodiscard]] std::optional<LeftOutFigures> together(std::string by, std::string name) const {
+    Sums all;
+    for (const auto& [source, sums] : by_source_) all += sums;
+    if (all.points == 0) return std::nullopt;
+    return LeftOutFigures{.by = std::move(by),
+                          .name = std::move(name),
+                          .points = static_cast<std::size_t>(all.points),
+                          .mean_error = all.error / all.points,
+                          .inside = all.inside / all.points,
+                          .width = all.width / all.points,
+                          .score = all.score / all.points};
+  }
+
  private:
   struct Sums {
-    double points = 0, inside = 0, width = 0, score = 0;
+    double points = 0, inside = 0, width = 0, score = 0, error = 0;
+    Sums& operator+=(const Sums& o) {
+      points += o.points;
+      inside += o.inside;
+      width += o.width;
+      score += o.score;
+      error += o.error;
+      return *this;
+    }
   };
   std::map<std::string, Sums> by_source_;
 };
@@ -54,13 +80,19 @@ void test_others(Tested& tested, std::span<const Residual> residuals, double lev
     if (!fits(i)) tested.add(model, residuals[i]);
 }
 
-// `name`: what a residual is left out by.
-std::optional<UnseenFigures> leave_one_out(std::span<const Residual> residuals, double level, auto name) {
+// `name`: what a residual is left out by. What is left out goes to `all`, by name.
+std::optional<UnseenFigures> leave_one_out(std::span<const Residual> residuals, double level, const std::string& by, auto name,
+                                           std::vector<LeftOutFigures>& all) {
   std::set<std::string> names;
   for (const Residual& r : residuals) names.insert(name(r));
   Tested tested;
   if (names.size() < 2) return std::nullopt;
-  for (const std::string& out : names) test_others(tested, residuals, level, [&](std::size_t i) { return name(residuals[i]) != out; });
+  for (const std::string& out : names) {
+    Tested alone;
+    test_others(alone, residuals, level, [&](std::size_t i) { return name(residuals[i]) != out; });
+    if (const std::optional<LeftOutFigures> figures = alone.together(by, out)) all.push_back(*figures);
+    tested.add(alone);
+  }
   return tested.figures();
 }
 
@@ -89,9 +121,14 @@ std::optional<UnseenFigures> split_half(std::span<const Residual> residuals, std
 }  // namespace
 
 UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level) {
-  return {split_half(residuals, seed, level), leave_one_out(residuals, level, [](const Residual& r) { return r.source; }),
-          leave_one_out(residuals, level, [](const Residual& r) { return r.question.kind.device; }),
-          leave_one_out(residuals, level, [](const Residual& r) { return r.family; })};
+  UnseenCoverage found;
+  found.half = split_half(residuals, seed, level);
+  const auto without = [&](const std::string& by, auto name) { return leave_one_out(residuals, level, by, name, found.left_out); };
+  found.source = without("source", [](const Residual& r) { return r.published_by(); });
+  (void)without("framework", [](const Residual& r) { return r.question.kind.framework; });
+  found.machine = without("machine", [](const Residual& r) { return r.question.kind.device; });
+  found.family = without("family", [](const Residual& r) { return r.family; });
+  return found;
 }
 
 }  // namespace confidence

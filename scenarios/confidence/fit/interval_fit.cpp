@@ -16,11 +16,13 @@ using scenarios::WorkloadKind;
 constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
 constexpr double kLeastGain = 0.02;  // less is chance
-// Steps that are tried, from the second: coarse ones, since 50 groups tell no finer ones apart. A group of another framework keeps all, a
-// fifth or a twentieth of its weight, for each other word all, half or a fifth, for each doubling all or a tenth or a fifth less; an
-// iteration of waiting alone multiplies spreads by 1, 1.6, 2.7 or 4.5.
+// Steps that are tried, from the second: coarse ones, since 100 groups tell no finer ones apart. A group of another framework keeps a
+// fifth, a tenth or a twentieth of its weight, for each other word all to a half, for each doubling all or a tenth or a fifth less; an
+// iteration of one share alone multiplies spreads by 1 to 4.5. The second step holds where no other residual tells: e times as wide for
+// software of which no run was measured.
 using Steps = std::vector<double>;
-const Steps kOtherFramework = {1, 0.2, 0.05}, kOtherFeature = {1, 0.5, 0.2}, kPerDoubling = {1, 0.9, 0.8}, kGrowth = {0, 0.5, 1, 1.5};
+const Steps kOtherFramework = {0.2, 0.1, 0.05}, kOtherFeature = {1, 0.7, 0.5}, kPerDoubling = {1, 0.9, 0.8};
+const std::array<Steps, scenarios::kShares.size()> kGrowth = {{{0, 0.75, 0.5, 1, 1.5}, {0, 0.5, 1}, {0.5, 1, 1.5}}};
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
@@ -43,13 +45,13 @@ std::vector<double> quantiles_of(std::vector<double> values) {
 }
 
 std::vector<IntervalGroup> groups_without_quantiles(const ByGroup& groups) {
-  std::map<std::string, double> of_source;
-  for (const auto& [key, members] : groups) of_source[std::get<0>(key)] += static_cast<double>(members.size());
+  std::map<std::string, double> of_publisher;
+  for (const auto& [key, members] : groups) of_publisher[members.front()->published_by()] += static_cast<double>(members.size());
   std::vector<IntervalGroup> made;
   for (const auto& [key, members] : groups) {
     const auto& [source, kind, family] = key;
     const auto [least, most] = std::ranges::minmax(members, {}, [](const Residual* r) { return r->question.log2_parameters; });
-    const double weight = static_cast<double>(members.size()) / std::sqrt(of_source[source]);
+    const double weight = static_cast<double>(members.size()) / std::sqrt(of_publisher[members.front()->published_by()]);
     made.push_back({source, kind, members.size(), least->question.log2_parameters, most->question.log2_parameters, weight, {}});
   }
   return made;
@@ -64,10 +66,11 @@ void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, cons
   }
 }
 
-// Groups that are left out with a point: all groups of its source, of its device, of its family of models.
-constexpr std::size_t kLeftOut = 3;
-std::array<bool, kLeftOut> left_out_with(const Residual& r, const GroupKey& group) {
-  return {std::get<0>(group) == r.source, std::get<1>(group).device == r.question.kind.device, std::get<2>(group) == r.family};
+// Groups that are left out with a point: all groups of its publisher, of its framework, of its device, of its family of models.
+constexpr std::size_t kLeftOut = 4, kPublisher = 0;
+std::array<bool, kLeftOut> left_out_with(const Residual& r, const Residual& of_group) {
+  const WorkloadKind &a = r.question.kind, &b = of_group.question.kind;
+  return {r.published_by() == of_group.published_by(), a.framework == b.framework, a.device == b.device, r.family == of_group.family};
 }
 
 // Residuals that get the same weights: those of one group and size of model.
@@ -84,14 +87,14 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
   for (const auto& [key, members] : groups)
     for (const Residual* r : members) {
       cases[{key, r->question.log2_parameters}].members.push_back(r);
-      sources.try_emplace(r->source, sources.size());
+      sources.try_emplace(r->published_by(), sources.size());
     }
   std::vector<Case> all;
   for (auto& [key, c] : cases) {
     const Residual& first = *c.members.front();
-    c.source = sources[first.source];
+    c.source = sources[first.published_by()];
     for (const IntervalGroup& g : made) c.differences.push_back(scenarios::difference_of(g, first.question));
-    for (const auto& [other, members] : groups) c.out.push_back(left_out_with(first, other));
+    for (const auto& [other, members] : groups) c.out.push_back(left_out_with(first, *members.front()));
     all.push_back(std::move(c));
   }
   return all;
@@ -104,7 +107,8 @@ std::vector<double> weights_for(const IntervalModel& model, const Case& c, std::
   return weights;
 }
 
-// Mean of a figure over each source's points, then over sources; nullopt where nothing remains when something is left out.
+// Mean of a figure over each publisher's points, then over publishers, which weigh as the root of their points; nullopt where nothing
+// remains when something is left out.
 template <class F>
 std::optional<double> mean_over_sources(const IntervalModel& model, const std::vector<Case>& cases, std::size_t without, F figure) {
   const scenarios::SortedQuantiles sorted(model.groups);
@@ -119,18 +123,17 @@ std::optional<double> mean_over_sources(const IntervalModel& model, const std::v
       sums[c.source].second += 1;
     }
   }
-  double sum = 0;
-  for (const auto& [source, of_source] : sums) sum += of_source.first / of_source.second;
-  return sums.empty() ? std::nullopt : std::optional(sum / static_cast<double>(sums.size()));
+  double sum = 0, weight = 0;
+  for (const auto& [source, of_source] : sums) {
+    sum += of_source.first / std::sqrt(of_source.second);
+    weight += std::sqrt(of_source.second);
+  }
+  return sums.empty() ? std::nullopt : std::optional(sum / weight);
 }
 
 void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
   const auto inside = [](Spread s, double log_ratio) { return s.low <= log_ratio && log_ratio <= s.high ? 1.0 : 0.0; };
-  const auto holds = [&] {
-    for (std::size_t without = 0; without < kLeftOut; ++without)
-      if (mean_over_sources(model, cases, without, inside).value_or(1) < model.level) return false;
-    return true;
-  };
+  const auto holds = [&] { return mean_over_sources(model, cases, kPublisher, inside).value_or(1) >= model.level; };
   const double nominal = (1 - model.level) / 2;
   for (int step = 0; step <= kTailSteps; ++step) {
     model.tail = nominal * (1 - step / 10.0);
@@ -171,7 +174,7 @@ void descend(IntervalModel& model, const ByGroup& groups, const std::vector<Case
   };
   double least = scaled_anew(model);
   for (int round = 0; round < kDescentRounds; ++round) {
-    for (double& rate : model.growth.rate) improve(model, rate, kGrowth, least, scaled_anew);
+    for (std::size_t i = 0; i < kGrowth.size(); ++i) improve(model, model.growth.rate[i], kGrowth[i], least, scaled_anew);
     set_quantiles(model.groups, groups, model.growth);
     improve(model, model.similarity.other_framework, kOtherFramework, least, score);
     improve(model, model.similarity.other_feature, kOtherFeature, least, score);
@@ -190,7 +193,7 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   model.level = level;
   model.tail = (1 - level) / 2;
   model.similarity = {kOtherFramework[1], kOtherFeature[1], kPerDoubling[1]};
-  model.growth.rate.fill(kGrowth[1]);
+  for (std::size_t i = 0; i < kGrowth.size(); ++i) model.growth.rate[i] = kGrowth[i][1];
   if (residuals.size() < kLeastResiduals) return model;
   ByGroup groups;
   for (const Residual& r : residuals) groups[{r.source, r.question.kind, r.family}].push_back(&r);

@@ -367,9 +367,12 @@ std::vector<KeyReader> profile_readers() {
         "expert_workspaces: 1, allocator_share: 0.1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
+  scenarios::IntervalModel intervals = scenarios::shipped_intervals();
+  intervals.pairs.spread.fill(0.1);
+  const std::string with_pairs = scenarios::write_intervals(intervals, "a test");
   KeyReader accuracy{.table = "Accuracy file",
                      .place = "accuracy",
-                     .documents = yamls({scenarios::write_intervals(scenarios::shipped_intervals(), "a test")}),
+                     .documents = yamls({with_pairs}),
                      .load = [](const Yaml& y) { (void)scenarios::read_intervals(y); },
                      .all_required = true};
   const auto of_framework = [](const Yaml& y) { return profiles::load_framework_profile(y); };

@@ -23,6 +23,10 @@ class Run(Record):
     status: str
     iteration_time_s: float | None
     iteration_time_interval_s: list[float] | None
+    speedup: float | None
+    speedup_interval: list[float] | None
+    best_speedup: float | None
+    best_speedup_interval: list[float] | None
     throughput_samples_per_s: float | None
     tokens_per_s: float | None
     mfu: float | None
@@ -76,6 +80,8 @@ class CapacityEntry(Record):
     goodput: float | None
     time_to_train_s: float | None
     time_to_train_interval_s: list[float] | None
+    speedup: float | None
+    speedup_interval: list[float] | None
     gpu_hours: float | None
     cost_usd: float | None
     cost_interval_usd: list[float] | None
@@ -110,6 +116,7 @@ class Result(Answer):
     program: dict[str, str]
     seed: int
     engine: dict[str, Any]
+    favourite: dict[str, Any] | None
     capacity_summary: dict[str, Any] | None
     unanswered: int | None
 

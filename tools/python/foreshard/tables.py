@@ -19,8 +19,7 @@ Records = Sequence[Mapping[str, Any]]
 def of_result(result: Result) -> str:
     parts, runs = [], result.runs
     if runs:
-        base = {r.plan: r.iteration_time_s for r in runs if r.variant == "base"}
-        parts.append(_table(result.scenario, _RUN_HEADER, [_run_cells(r, base.get(r.plan)) for r in runs[:_MOST_ROWS]], len(runs)))
+        parts.append(_table(result.scenario, _RUN_HEADER, [_run_cells(r) for r in runs[:_MOST_ROWS]], len(runs)))
     if result.sensitivity:
         entries = result.sensitivity
         parts.append(_table("sensitivity", _SENSITIVITY_HEADER, [_sensitivity_cells(s) for s in entries[:_MOST_ROWS]], len(entries)))
@@ -50,7 +49,7 @@ def duration(seconds: float) -> str:
 _RUN_HEADER = ["variant", "plan", "", "GPUs", "time", "90 %", "tokens/s", "vs base", "MFU", "comm.", "bubble", "host", "memory", "status"]
 
 
-def _run_cells(run: Run, base_s: float | None) -> list[str]:
+def _run_cells(run: Run) -> list[str]:
     name = run.variant + ("" if run.variant == "base" or run.replanned else " (same plan)")
     cells = [name, run.plan, run.plan_summary or "", str(run.gpus or "")]
     time, parts, memory, interval = run.iteration_time_s, run.breakdown_s, run.memory_bytes, run.iteration_time_interval_s
@@ -59,9 +58,9 @@ def _run_cells(run: Run, base_s: float | None) -> list[str]:
     return [
         *cells,
         duration(time),
-        " ".join(f"{(bound / time - 1):+.0%}".replace("%", "") for bound in interval),
+        _ends(interval, time),
         f"{run.tokens_per_s:,.0f}",
-        f"{base_s / time:.2f}x" if base_s and run.variant != "base" else "",
+        _speedup(run.speedup, run.speedup_interval),
         _percent(run.mfu),
         _percent(parts["exposed_communication"] / time),
         _percent(parts["bubble"] / time),
@@ -76,13 +75,12 @@ _SENSITIVITY_HEADER = ["plan", "parameter", "elasticity", "change", "speed-up"]
 
 def _sensitivity_cells(entry: Sensitivity) -> list[str]:
     improved, elasticity = entry.improved or {}, entry.elasticity
-    speedup = improved.get("speedup")
     return [
         entry.plan,
         entry.parameter,
         "" if elasticity is None else f"{elasticity:.3f}",
         str(improved.get("change", "")),
-        "" if speedup is None else f"{speedup:.3f}x",
+        _speedup(improved.get("speedup"), improved.get("speedup_interval"), 3),
     ]
 
 
@@ -110,6 +108,18 @@ def _capacity_cells(entry: CapacityEntry) -> list[str]:
 
 def _span(interval: Sequence[float] | None, scale: float, form: str) -> str:
     return "" if interval is None else " to ".join(format(bound / scale, form) for bound in interval)
+
+
+def _ends(interval: Sequence[float], middle: float) -> str:
+    """-7 +8: in per cent of the middle."""
+    return " ".join(f"{(bound / middle - 1):+.0%}".replace("%", "") for bound in interval)
+
+
+def _speedup(ratio: float | None, interval: Sequence[float] | None, digits: int = 2) -> str:
+    if ratio is None:
+        return ""
+    exact = interval is None or interval[0] == interval[1]
+    return f"{ratio:.{digits}f}x" if exact else f"{ratio:.{digits}f}x {_ends(interval, ratio)}"
 
 
 def _percent(share: float | None) -> str:

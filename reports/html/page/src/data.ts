@@ -24,6 +24,7 @@ export interface Behind {
 export interface Run {
   plan: string; variant: string; framework?: string; replanned: boolean; status: string; tight?: boolean;
   iteration_time_s: number | null; iteration_time_interval_s: [number, number] | null;
+  speedup?: number; speedup_interval?: [number, number]; best_speedup?: number; best_speedup_interval?: [number, number];
   throughput_samples_per_s: number | null; tokens_per_s: number | null; mfu: number | null; mfu_causal: number | null;
   gpus: number; search_time_s?: number; simulation_time_s?: number;
   breakdown_s?: Breakdown; exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
@@ -35,7 +36,7 @@ export interface Run {
 }
 
 export interface Sensitivity {
-  plan?: string; parameter: string; elasticity: number; improved?: { change: string; iteration_time_s: number; speedup: number };
+  plan?: string; parameter: string; elasticity: number; improved?: { change: string; iteration_time_s: number; speedup: number; speedup_interval?: [number, number] | null };
 }
 
 export interface Capacity {
@@ -43,7 +44,7 @@ export interface Capacity {
   mfu: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
   cost_usd?: number | null; cost_interval_usd?: [number, number] | null; energy_j?: number | null; on_frontier?: boolean;
   meets_deadline?: boolean | string | null; meets_budget?: boolean | string | null; deadline_chance?: string | null; budget_chance?: string | null;
-  plan_summary?: string; notes?: Note[];
+  speedup?: number | null; speedup_interval?: [number, number] | null; plan_summary?: string; notes?: Note[];
 }
 
 export interface Machine { candidate: string; nodes: number; gpus: number; plan: string }
@@ -57,6 +58,7 @@ export type Tree = string | number | boolean | null | Tree[] | { [key: string]: 
 
 export interface Result {
   scenario: string; question?: Tree; program?: { version: string; commit: string }; seed?: number; engine?: unknown; runs: Run[];
+  favourite?: { plans: string[]; of: number; probability: number };
   sensitivity?: Sensitivity[]; capacity?: Capacity[]; capacity_summary?: CapacitySummary;
 }
 

@@ -30,6 +30,12 @@ export function rangeText(ends: [string, string]): string {
   return `${ends[1].includes(" ") && ends[0].endsWith(unit) ? ends[0].slice(0, -unit.length) : ends[0]} to ${ends[1]}`;
 }
 
+// "1.22 to 1.38".
+export const ratios = (ends: [number, number]): string => `${ends[0].toFixed(2)} to ${ends[1].toFixed(2)}`;
+// "1.31 × (1.22 to 1.38)".
+export const timesText = (x: Maybe, ends: [number, number] | null | undefined, decimals = 3): string =>
+  missing(x) ? none : `${x.toFixed(decimals)} ×${ends && ends[0] < ends[1] ? ` (${ratios(ends)})` : ""}`;
+
 function scaled(x: Maybe, step: number, units: string[]): string {
   if (missing(x)) return none;
   let unit = 0;

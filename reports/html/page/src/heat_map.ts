@@ -4,7 +4,7 @@
 import { axis, chart, line, tooltip, type Chart } from "./chart";
 import type { Run } from "./data";
 import { h } from "./dom";
-import { number, percent } from "./format";
+import { number, percent, ratios } from "./format";
 import { isBaseValue, shortName, valueOf, type Metric, type Sweep } from "./sweep";
 import { inkOn, onScale } from "./theme";
 
@@ -56,8 +56,8 @@ export function heatMap(s: Sweep, shown: () => Shown): Chart {
     return {
       grid: { left: 12, right: 24, top: 10, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: tooltip(t, { formatter: (i: { dataIndex: number }) => {
-        const { run, value } = cells[i.dataIndex];
-        return line(run.variant, true) + line(`${metric.name}: ${metric.show(value)}${run.status === "ok" ? "" : ", does not fit"}`) + line(run.plan_summary);
+        const { run, value } = cells[i.dataIndex], ends = metric.ends?.(run);
+        return line(run.variant, true) + line(`${metric.name}: ${metric.show(value)}${ends ? ` (${ratios(ends)})` : ""}${run.status === "ok" ? "" : ", does not fit"}`) + line(run.plan_summary);
       } }),
       xAxis: axis(t, { type: "category", data: x.values, name: shortName(x), splitLine: { show: false } }),
       yAxis: axis(t, { type: "category", data: y.values, name: shortName(y), nameGap: 50, splitLine: { show: false } }),

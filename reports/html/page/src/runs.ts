@@ -37,6 +37,17 @@ export function speedup(r: Run | null | undefined, base: Run | null | undefined)
   return r.throughput_samples_per_s && base.throughput_samples_per_s ? r.throughput_samples_per_s / base.throughput_samples_per_s : null;
 }
 
+export type Ends = [number, number];
+
+// The 90 % interval of that speedup, which the program has over the same plan entry and over the best plan of the base.
+export function endsOf(r: Run | null | undefined, base: Run | null | undefined): Ends | null {
+  if (!r || !base || isBase(r)) return null;
+  return (r.plan === base.plan ? r.speedup_interval : r.best_speedup_interval) ?? null;
+}
+
+// The interval holds 1, so that the gain may be a loss; not where nothing that counts has changed, and both ends are 1.
+export const isNoSureGain = (ends: Ends | null | undefined): boolean => !!ends && ends[0] < ends[1] && ends[0] <= 1 && ends[1] >= 1;
+
 // Whether a plan was made for its variant; empty on the base.
 export const madeText = (r: Run): string => (isBase(r) ? "" : r.unchanged ? "unchanged" : r.replanned ? "re-planned" : "same plan");
 

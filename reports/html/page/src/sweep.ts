@@ -1,8 +1,8 @@
 // A sweep: the runs of all its points, the keys that it varies, and their values in the order of an axis.
 
 import type { Answer, ClusterData, Run, Tree } from "./data";
-import { number, percent, seconds } from "./format";
-import { baseRuns } from "./runs";
+import { number, percent, seconds, timesText } from "./format";
+import { baseRuns, isBase, type Ends } from "./runs";
 import { numbersOf, quantityOf, suitsLogarithm, type Quantity } from "./values";
 
 export interface Scale { kind: string; numbers: number[]; isLog: boolean }  // numbers: of each value, ascending
@@ -88,9 +88,10 @@ export const isDoubled = (runs: Run[]): boolean => new Set(runs.map((r) => `${r.
 // Whether a run answers for plans that were made for their point, or for the base's: an unchanged plan answers for both.
 export const answersFor = (r: Run, replanned: boolean): boolean => r.replanned === replanned || r.unchanged === true;
 
-export interface Metric { name: string; of: (r: Run) => number | null; show: (x: number) => string }
+export interface Metric { name: string; of: (r: Run) => number | null; show: (x: number) => string; ends?: (r: Run) => Ends | null }
 export const metrics: Metric[] = [
   { name: "time of an iteration", of: (r) => r.iteration_time_s, show: (x) => seconds(x) },
   { name: "tokens or samples a second", of: (r) => r.tokens_per_s || r.throughput_samples_per_s, show: (x) => number(x) },
   { name: "MFU", of: (r) => r.mfu, show: (x) => percent(x) },
+  { name: "speed against the base", of: (r) => r.speedup ?? (isBase(r) ? 1 : null), show: (x) => timesText(x, null, 2), ends: (r) => r.speedup_interval ?? null },
 ];

@@ -2,6 +2,8 @@
 
 import { axis, chart, legendLook, line, tooltip, type Chart, type Option } from "./chart";
 import type { Run } from "./data";
+import { ratios } from "./format";
+import { intervalLines } from "./interval_lines";
 import { answersFor, isBaseValue, isDoubled, plansOf, shortName, valueOf, type Key, type Metric, type Scale, type Sweep } from "./sweep";
 import type { Theme } from "./theme";
 
@@ -65,21 +67,22 @@ export function curves(s: Sweep, runs: () => Run[], withBase: () => boolean, met
   const key = s.keys[0];
   const axisName = key.scale === null ? "words" : key.scale.isLog ? "values on a logarithmic axis" : "values";
   return chart(`Curves: the sweep ${s.name} over ${key.values.length} ${axisName}`, 340, (t) => {
-    const all = curvesOf(s, runs(), withBase()), { of, show } = metric();
+    const all = curvesOf(s, runs(), withBase()), { of, show, ends } = metric();
     return {
       grid: { left: 12, right: 30, top: 44, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: legendLook(t, { icon: undefined, itemWidth: 26, type: "scroll" }),
       tooltip: tooltip(t, { trigger: "axis", formatter: (items: { seriesName: string; data: { point: Point } }[]) =>
-        line(`${shortName(key)} = ${items[0].data.point.text}`, true) + items.map(({ seriesName, data: { point: { run } } }) => {
-          const y = run ? of(run) : null;
-          return line(`${seriesName}: ${y === null ? "no answer" : show(y)}${run && run.status !== "ok" ? ", does not fit" : ""}`);
+        line(`${shortName(key)} = ${items[0].data.point.text}`, true) + items.filter((i) => i.data.point).map(({ seriesName, data: { point: { run } } }) => {
+          const y = run ? of(run) : null, interval = run && ends ? ends(run) : null;
+          return line(`${seriesName}: ${y === null ? "no answer" : show(y)}${interval ? ` (${ratios(interval)})` : ""}${run && run.status !== "ok" ? ", does not fit" : ""}`);
         }).join("") }),
       xAxis: xAxisOf(key, all, t),
       yAxis: axis(t, { type: "value", min: 0, axisLabel: { formatter: show } }),
-      series: all.map((c) => {
+      series: all.flatMap((c) => {
         const color = t.series[c.plan % t.series.length];
-        return { name: c.name, type: "line", symbol: c.dashed ? "emptyCircle" : "circle", symbolSize: 7, connectNulls: false, lineStyle: { width: 2, type: c.dashed ? "dashed" : "solid", color }, itemStyle: { color },
-          data: c.points.map((p) => ({ value: [p.x, p.run ? of(p.run) : null], point: p, ...look(p, t) })) };
+        const lines = c.points.flatMap((p) => (p.run && ends?.(p.run) ? [{ at: p.x, ends: ends(p.run)! }] : []));
+        return [{ name: c.name, type: "line", symbol: c.dashed ? "emptyCircle" : "circle", symbolSize: 7, connectNulls: false, lineStyle: { width: 2, type: c.dashed ? "dashed" : "solid", color }, itemStyle: { color },
+          data: c.points.map((p) => ({ value: [p.x, p.run ? of(p.run) : null], point: p, ...look(p, t) })) }, ...(lines.length > 0 ? [intervalLines(c.name, lines, color, "up")] : [])];
       }),
     };
   });

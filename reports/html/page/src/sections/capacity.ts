@@ -3,7 +3,7 @@
 import { axis, chart, legendLook, line, tooltip } from "../chart";
 import type { Answer, Capacity, CapacitySummary, Machine } from "../data";
 import { h } from "../dom";
-import { dollars, number, percent, words } from "../format";
+import { dollars, number, percent, timesText, words } from "../format";
 import { durationsOf, machineText, range } from "../machines";
 import { section } from "../section";
 import { folded, table, type Column } from "../table";
@@ -16,6 +16,9 @@ const isAsked = (x: unknown): boolean => x !== undefined && x !== null;
 
 type Show = (x: number | null | undefined) => string;
 const oneLine = (text: string | undefined): HTMLElement => h("span", { class: "one-line" }, text ?? "–");
+// The interval of the time, and below it how many times as quick the machine is as the one that the answer names.
+const intervals = (c: Capacity, duration: Show): HTMLElement =>
+  h("span", { class: "one-line" }, c.time_to_train_interval_s ? range(c.time_to_train_interval_s, duration) : "–", isAsked(c.speedup) ? h("small", {}, timesText(c.speedup, c.speedup_interval, 2)) : null);
 const nameOf = (c: Capacity): string => `${c.candidate}, ${c.nodes} nodes, ${c.plan}`;
 const noteTerms: Record<string, string> = { assumption: "Assumed", problem: "Problem", caution: "Caution" };
 
@@ -50,8 +53,10 @@ function columnsOf(all: Capacity[], duration: Show): Column<Capacity>[] {
     { label: "Plan", value: (c) => c.plan, only: "copied" },
     { label: "Summary", value: (c) => c.plan_summary, only: "copied" },
     { label: "Time", title: "Time to train", value: (c) => c.time_to_train_s, show: (c) => duration(c.time_to_train_s) },
-    { label: "90 % interval", value: (c) => c.time_to_train_interval_s?.[0], show: (c) => oneLine(c.time_to_train_interval_s ? range(c.time_to_train_interval_s, duration) : undefined), only: "shown" },
+    { label: "90 % interval", value: (c) => c.time_to_train_interval_s?.[0], show: (c) => intervals(c, duration), only: "shown", title: "Of the time; below it the speed against the cheapest machine, else the smallest, else the first" },
     { label: "90 % low", value: (c) => c.time_to_train_interval_s?.[0], only: "copied" }, { label: "90 % high", value: (c) => c.time_to_train_interval_s?.[1], only: "copied" },
+    { label: "Speed", value: (c) => c.speedup, if: "speedup", only: "copied" },
+    { label: "Speed low", value: (c) => c.speedup_interval?.[0], if: "speedup", only: "copied" }, { label: "Speed high", value: (c) => c.speedup_interval?.[1], if: "speedup", only: "copied" },
     { label: "Cost", value: (c) => c.cost_usd, show: (c) => dollars(c.cost_usd), if: "cost_usd" },
     { label: "90 % of cost", title: "The interval that holds the true cost nine times in ten", value: (c) => c.cost_interval_usd?.[0], show: (c) => oneLine(c.cost_interval_usd?.map((x) => dollars(x, 3)).join(" to ")), if: "cost_interval_usd", only: "shown" },
     { label: "Cost low", value: (c) => c.cost_interval_usd?.[0], if: "cost_interval_usd", only: "copied" }, { label: "Cost high", value: (c) => c.cost_interval_usd?.[1], if: "cost_interval_usd", only: "copied" },
@@ -89,7 +94,7 @@ export function capacity({ result }: Answer): HTMLElement | null {
         const c = i.data.of;
         if (!c) return "";
         const [a, b] = c.time_to_train_interval_s ?? [null, null], [d, e] = c.cost_interval_usd ?? [null, null];
-        return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${duration(c.time_to_train_s)} (${duration(a)} to ${duration(b)})`) + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${deadline(c)}, budget: ${budget(c)}`) + line(c.plan_summary ?? "");
+        return line(nameOf(c), true) + line(`${c.gpus} GPUs`) + line(`${duration(c.time_to_train_s)} (${duration(a)} to ${duration(b)})`) + (isAsked(c.speedup) ? line(`${timesText(c.speedup, c.speedup_interval, 2)} as quick as the machine that the answer names`) : "") + line(`${dollars(c.cost_usd)} (${dollars(d)} to ${dollars(e)})`) + line(`deadline: ${deadline(c)}, budget: ${budget(c)}`) + line(c.plan_summary ?? "");
       } }),
       xAxis: axis(t, { type: "value", min: 0, max: longest || undefined, name: "days to train", axisLabel: { formatter: (v: number) => number(v, 3) } }),
       yAxis: axis(t, { type: "value", min: 0, max: dearest || undefined, axisLabel: { formatter: (v: number) => dollars(v) } }),

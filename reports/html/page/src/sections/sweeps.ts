@@ -61,6 +61,6 @@ export function sweeps(answer: Answer): HTMLElement | null {
   const all = sweepsOf(answer);
   if (all.length === 0) return null;
   return section("sweeps", "Sweeps",
-    "How the answer changes over the values of a key. A flat curve means that the key gains nothing there; where the dashed curve (the base's plan) leaves the solid one, another plan is better.",
+    "How the answer changes over the values of a key. A flat curve means that the key gains nothing there; where the dashed curve (the base's plan) leaves the solid one, another plan is better. Lines on the speed are the 90 % intervals of the comparison.",
     ...all.map(sweepElement));
 }
