@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <ranges>
+#include <set>
 
 #include "base/embedded/embedded_files.hpp"
 #include "base/yaml/reader.hpp"
@@ -188,9 +189,23 @@ Spread SortedQuantiles::spread(std::span<const double> weights, double tail) con
 }
 
 Spread spread_for(const IntervalModel& model, const Workload& w) {
-  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, w), model.tail);
   const double scale = scale_of(model.growth, w);
-  return {scaled.low * scale, scaled.high * scale};
+  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, w), model.tail);
+  const Spread spread{scaled.low * scale, scaled.high * scale};
+  if (w.kind.own == OwnProfiles{}) return spread;
+  // Profiles of the scenario's own are no surer than any that ships.
+  Workload shipped = w;
+  shipped.kind.own = {};
+  std::set<std::string> devices{w.kind.device};
+  for (const IntervalGroup& g : model.groups)
+    if (w.kind.own.device) devices.insert(g.kind.device);
+  Spread widest = spread;
+  for (const std::string& device : devices) {
+    shipped.kind.device = device;
+    const Spread least = spread_for(model, shipped);
+    widest = {std::min(widest.low, least.low), std::max(widest.high, least.high)};
+  }
+  return widest;
 }
 
 Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast) {

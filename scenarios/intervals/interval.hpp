@@ -92,7 +92,8 @@ class SortedQuantiles {
 };
 
 // Returns the spread of a workload: the weighted quantiles of all groups' scaled residuals, times the workload's scale. Requires: the model
-// has groups. Cost: O(n log n) in quantiles of all groups.
+// has groups. With profiles of the scenario's own it is as wide as with any that ships at least. Cost: O(n log n) in quantiles of all
+// groups.
 [[nodiscard]] Spread spread_for(const IntervalModel& model, const Workload& w);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast);

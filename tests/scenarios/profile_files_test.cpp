@@ -68,6 +68,9 @@ TEST_CASE("a device profile's file times as what ships with the same figures, an
   CHECK(seconds_of(half) > seconds_of(ships));
   CHECK(has_note(same, "device profile v100-sxm2-16gb (same.yaml)"));
   CHECK(!has_note(ships, "device profile"));
+  // Nothing was measured with it, so that the interval is no narrower than that of the profile that ships.
+  CHECK(same.interval_high >= ships.interval_high);
+  CHECK(same.interval_low <= ships.interval_low);
   CHECK(has_note(same, "no run of this kind was measured"));
 }
 
