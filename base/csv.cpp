@@ -49,6 +49,11 @@ CsvRow read_row(CsvReading& r) {
 void begin(CsvReading& r, CsvTable& table, CsvRow row) {
   table.mark = row.mark;
   table.columns = std::move(row.cells);
+  if (const std::size_t sign = table.columns[0].find_first_of(";\t"); table.columns.size() == 1 && sign != std::string::npos) {
+    r.sink.add(table.mark, "", fmt::format("columns are separated by {}", table.columns[0][sign] == ';' ? "semicolons" : "tabs"),
+               "separate them by commas");
+    r.sink.throw_if_any();
+  }
   for (auto c = table.columns.begin(); c != table.columns.end(); ++c)
     if (std::find(table.columns.begin(), c, *c) != c) r.sink.add(table.mark, "", fmt::format("two columns are called \"{}\"", *c));
 }

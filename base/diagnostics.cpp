@@ -73,6 +73,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// A name as it is compared: neither capitals nor the sign between its words say which name is meant, nor do the dashes of an option.
+std::string folded(std::string_view name) {
+  std::string text(name.substr(std::min(name.find_first_not_of('-'), name.size())));
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    else if (c == '_' || c == ' ') c = '-';
+  return text;
+}
+
 auto key_of(const Diagnostic& d) {
   const std::string_view name = d.mark.source ? std::string_view(d.mark.source->name) : std::string_view();
   return std::make_tuple(name, d.mark.line, d.mark.column);
@@ -126,27 +135,30 @@ void Diagnostics::throw_if_any() const {
   throw InputError(std::move(distinct));
 }
 
-std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
+std::string nearest_name(std::string_view written, std::span<const std::string> candidates) {
   constexpr std::size_t kLeastBeginning = 3;  // fewer letters begin too many names
+  const std::string word = folded(written);
   const std::string* best = nullptr;
-  std::size_t best_distance = 2 + word.size() / 4 + 1;
+  std::size_t best_distance = 2 + written.size() / 4 + 1;
   bool best_begins = false;
   for (const std::string& candidate : candidates) {
-    const bool begins = word.size() >= kLeastBeginning && candidate.starts_with(word);
-    const std::size_t distance = edit_distance(word, candidate);
-    // A name all of whose letters would change is not near, however short.
-    const bool is_near = distance < best_distance && distance < std::max(word.size(), candidate.size());
+    const std::string name = folded(candidate);
+    const bool begins = word.size() >= kLeastBeginning && name.starts_with(word);
+    const std::size_t distance = edit_distance(word, name), longer = std::max(word.size(), name.size());
+    // Half of the letters of a short name would change: not near, as gpus and jobs, or fp8 and fp32. One letter is, if any stays.
+    const bool is_near = distance < best_distance && distance < longer && (distance < 2 || 2 * distance < longer + longer / 8);
     const bool is_better = begins ? !best_begins || distance < best_distance : !best_begins && is_near;
     if (is_better) best = &candidate, best_distance = distance, best_begins = begins;
   }
   // Nothing is near: the shortest that has the word in it, as dgx-h100 of h100.
   if (best == nullptr && word.size() >= kLeastBeginning)
     for (const std::string& candidate : candidates)
-      if (candidate.find(word) != std::string::npos && (best == nullptr || candidate.size() < best->size())) best = &candidate;
+      if (folded(candidate).find(word) != std::string::npos && (best == nullptr || candidate.size() < best->size())) best = &candidate;
   // Nor that: the longest that the word begins with, as vocab of vocabulary.
   if (best == nullptr)
     for (const std::string& candidate : candidates)
-      if (candidate.size() >= kLeastBeginning && word.starts_with(candidate) && (best == nullptr || candidate.size() > best->size()))
+      if (const std::string name = folded(candidate);
+          name.size() >= kLeastBeginning && word.starts_with(name) && (best == nullptr || name.size() > best->size()))
         best = &candidate;
   return best ? *best : std::string();
 }

@@ -2,6 +2,7 @@
 // The ground of all libraries. Start here: Diagnostic, Diagnostics and InputError below, then
 //   units.hpp, ids.hpp      Seconds, Bytes and so on, with the arithmetic that physics allows; DeviceId and other typed indices
 //   check.hpp, attempt.hpp  BASE_CHECK for our own bugs; Attempt and Refusal for what healthy work may find impossible
+//   fact.hpp                Fact: what a library has to say of its answer, without words
 //   yaml/                   parse_yaml, read_yaml: a Yaml that knows its places; MapReader reads it; patch_yaml changes it
 //   files/, embedded/       read_text_file, OutputFile (whole or not at all), which files are used; the files that are compiled in
 //   processes/              run_workers: work in child processes; interruptions
@@ -74,8 +75,8 @@ class Diagnostics {
 
 // The candidate that begins with `word` (3 letters or more), else the nearest by edit distance, two letters that are swapped being one
 // edit, else the shortest that has `word` in it, else the longest with which `word` begins (3 letters or more each); empty if none is near
-// (distance > 2 + length/4, or all letters would change). Of several, the one of least distance, the first of equals. O(length of word x
-// sum of the candidates' lengths).
+// (distance > 2 + length/4, or half of the letters would change). Capitals, "_" for "-", and the dashes of an option make no difference.
+// Of several, the one of least distance, the first of equals. O(length of word x sum of the candidates' lengths).
 [[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 // 'did you mean "nodes"?' or, when nothing is near, 'one of: a, b, c'.

@@ -116,8 +116,8 @@ std::string interval_text(const Run& r) {
 
 Columns<Run> columns_of(const Facts& f, Colour colour, Ends ends) {
   Columns<Run> c;
-  const auto add = [&](Table::Column heading, auto cell) {  // "-" of a run without a simulation
-    c.add(std::move(heading), [cell](const Run& r) { return r.simulation ? cell(r) : std::string("-"); });
+  const auto add = [&](const Table::Column& heading, auto cell) {  // "-" of a run without a simulation
+    c.add(heading, [cell](const Run& r) { return r.simulation ? cell(r) : std::string("-"); });
   };
   const auto add_share = [&](const char* title, auto share_of) {
     add(right(title, "%"), [share_of](const Run& r) { return fmt::format("{:.1f}", 100 * share_of(r)); });

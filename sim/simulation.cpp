@@ -1,11 +1,6 @@
 #include "sim/simulation.hpp"
 
-#include <fmt/core.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,108 +19,81 @@
 namespace sim {
 namespace {
 
-using base::NoteKind;
+constexpr double kWorthNoting = 0.005;  // of the time: less is rounded to 0 %
 
-constexpr double kWorthNoting = 0.005;  // of the time: less is 0 % in a sentence
-
-base::Note network_note(const std::string& name, const CommunicationBytes& bytes) {
-  if (name.empty())
-    return {NoteKind::assumption, "no-network-profile", "no network profile: collectives take the wires' latency and bandwidth alone"};
-  std::string unknown;
+base::Fact network_fact(const std::string& name, const CommunicationBytes& bytes) {
+  if (name.empty()) return base::Fact("no-network-profile");
+  std::vector<std::string> unknown;
   for (const auto& [type, moved] : bytes.by_link)
-    if (!profiles::network_profile(name).knows(type)) unknown += (unknown.empty() ? "" : ", ") + type;
+    if (!profiles::network_profile(name).knows(type)) unknown.push_back(type);
   const std::string title = profiles::network_title(name);
-  if (unknown.empty()) return {NoteKind::detail, "network-profile", fmt::format("network profile {}", title)};
-  return {NoteKind::assumption, "network-profile-partial",
-          fmt::format("network profile {} says nothing of {}: the wires' own latency and bandwidth count", title, unknown)};
+  return unknown.empty() ? base::Fact("network-profile", title) : base::Fact("network-profile-partial", title, unknown);
 }
 
 // The kernels whose times are based on no measurement, and their share of all kernels' time.
 void note_kernels(const Program& program, SimulationResult& r) {
   base::Seconds all;
   for (const base::Seconds s : r.compute_by_basis) all += s;
-  const auto add = [&](profiles::Basis basis, NoteKind kind, std::string code, std::string_view what) {
+  const auto add = [&](profiles::Basis basis, base::Fact fact) {
     const double share = all > base::Seconds(0) ? r.compute_by_basis[basis] / all : 0;
     if (share < kWorthNoting) return;
-    std::vector<std::string_view> names;
-    for (const pcg::KernelKind k : program.kinds[basis]) names.push_back(pcg::to_text(k));
-    r.notes.emplace_back(kind, std::move(code),
-                         fmt::format("{:.0f} % of the kernels' time {} ({})", 100 * share, what, fmt::join(names, ", ")));
+    std::vector<std::string> names;
+    for (const pcg::KernelKind k : program.kinds[basis]) names.emplace_back(pcg::to_text(k));
+    fact.values = {share, std::move(names)};
+    r.notes.push_back(std::move(fact));
   };
-  add(profiles::Basis::extrapolated, NoteKind::caution, "extrapolated-kernels",
-      "lies beyond the measurements that its models were fitted to");
-  add(profiles::Basis::defaults, NoteKind::assumption, "default-efficiencies", "is by default efficiencies, nothing measured");
+  add(profiles::Basis::extrapolated, base::Fact("extrapolated-kernels"));
+  add(profiles::Basis::defaults, base::Fact("default-efficiencies"));
 }
 
 // The profiles on which the forecast is based: one line each.
 void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
-  if (r.bytes.total.value() > 0) r.notes.push_back(network_note(cluster.network_profile(), r.bytes));
+  if (r.bytes.total.value() > 0) r.notes.push_back(network_fact(cluster.network_profile(), r.bytes));
   std::vector<std::string> assumed;
   for (const auto& [type, moved] : r.bytes.by_link)
     if (moved > base::Bytes() && cluster.is_assumed(type)) assumed.push_back(type);
-  if (!assumed.empty())
-    r.notes.emplace_back(
-        NoteKind::assumption, "assumed-links",
-        fmt::format("the speed of {} is assumed: the interval allows for half of it and twice as much", fmt::join(assumed, ", ")));
+  if (!assumed.empty()) r.notes.emplace_back("assumed-links", assumed);
   profiles::HostCosts none;
   none.basis = framework.host.basis;
   if (framework.host == none) return;
-  constexpr std::array kBasis = {"an assumption", "partly an assumption", "fitted to measured iterations"};
-  const bool measured = framework.host.basis == profiles::HostBasis::fitted;
-  r.notes.emplace_back(
-      measured ? NoteKind::detail : NoteKind::assumption, "host-times",
-      fmt::format("host times of {}: {}", pcg::name_of(framework.framework), kBasis[static_cast<std::size_t>(framework.host.basis)]));
+  const std::string& name = pcg::name_of(framework.framework);
+  const base::Fact by_basis[] = {base::Fact("host-times-assumed", name), base::Fact("host-times-partly-assumed", name),
+                                 base::Fact("host-times", name)};  // as HostBasis has them
+  r.notes.push_back(by_basis[static_cast<std::size_t>(framework.host.basis)]);
 }
 
 void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
   const auto keeps_scores = [](const pcg::PcgNode& n) { return n.computes() && pcg::keeps_scores(*n.operation()); };
   if (plan.recompute == pcg::Recompute::selective && std::ranges::none_of(plan.pcg.nodes(), keeps_scores))
-    r.notes.emplace_back(NoteKind::caution, "recompute-unused",
-                         "recompute: selective changes nothing, because no attention of this model keeps its scores");
+    r.notes.emplace_back("recompute-unused");
   for (const pcg::Module m : plan.memory.recomputed.modules)
     if (std::ranges::none_of(plan.pcg.nodes(), [&](const pcg::PcgNode& n) { return pcg::is_of(n, m); }))
-      r.notes.emplace_back(NoteKind::caution, "recompute-unused",
-                           fmt::format("recompute: {} changes nothing, because no layer of this model has such a part", pcg::name_of(m)));
+      r.notes.emplace_back("recomputed-part-missing", pcg::name_of(m));
 }
 
 void note_activation_inputs(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   if (!plan.memory.fp8_activation_inputs) return;
   const auto kept = [&](std::uint32_t n) { return saves_activation_input(plan, flow, n); };
   if (std::ranges::none_of(flow.stage_nodes, [&](const std::vector<std::uint32_t>& nodes) { return std::ranges::any_of(nodes, kept); }))
-    r.notes.emplace_back(NoteKind::caution, "activation-inputs-unused",
-                         "activation_inputs: fp8 changes nothing, because no activation function of this model keeps what it reads");
+    r.notes.emplace_back("activation-inputs-unused");
 }
 
 // How slow: profiles/tables/h200, products.csv and misaligned_products.csv.
 void note_misaligned_products(const pcg::Plan& plan, const FlowGraph& flow, SimulationResult& r) {
   const std::optional<MisalignedProducts> misaligned = misaligned_products(plan, flow);
-  if (!misaligned || misaligned->share < kWorthNoting) return;
-  r.notes.emplace_back(
-      NoteKind::caution, "misaligned-products",
-      fmt::format(
-          "{:.0f} % of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}), which tensor cores multiply "
-          "slowly: an H200 takes 2 to 6 times as long, which is not in the forecast; a padded size avoids it",
-          100 * misaligned->share, misaligned->multiple, misaligned->layer, misaligned->numbers));
+  if (misaligned && misaligned->share >= kWorthNoting)
+    r.notes.emplace_back("misaligned-products", misaligned->share, misaligned->multiple, misaligned->layer, misaligned->numbers);
 }
 
 void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
   for (const pcg::Padding& p : plan.padding) {
     const double more = static_cast<double>(p.to) / static_cast<double>(p.from) - 1;
-    if (p.of != pcg::Padded::expert_capacity || more < kWorthNoting) continue;
-    r.notes.emplace_back(
-        NoteKind::caution, "expert-capacity-padded",
-        fmt::format("the {} places of a sample at each expert are rounded up to {}, so that the ranks that share a sequence have equally "
-                    "many: experts and what brings their tokens are forecast with {:.0f} % more of them",
-                    p.from, p.to, 100 * more));
+    if (p.of == pcg::Padded::expert_capacity && more >= kWorthNoting) r.notes.emplace_back("expert-capacity-padded", p.from, p.to, more);
   }
 }
 
 void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
-  if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1)
-    r.notes.emplace_back(
-        NoteKind::caution, "no-traffic-between-stages",
-        "between_stages: signal sends one byte in place of each message between stages; the time is a bound, for a network that is "
-        "infinitely fast between stages but for its latency, not a forecast");
+  if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1) r.notes.emplace_back("no-traffic-between-stages");
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.
@@ -271,9 +239,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
     fill_in(one_of_many(ready), ready, r);
-    r.notes.emplace_back(
-        NoteKind::caution, "one-update-newer",
-        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer");
+    r.notes.emplace_back("one-update-newer");
   }
   if (few) {
     fill_in(*few, ready, r);
@@ -292,15 +258,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   }
   note_kernels(program, r);
   note_profiles(cluster, framework, r);
-  if (r.simulated_devices < r.devices) {
-    r.notes.emplace_back(
-        NoteKind::detail, "folded-devices",
-        fmt::format("{} devices simulated as {}: the others do the same in the same place (exact)", r.devices, r.simulated_devices));
-  }
-  if (few)
-    r.notes.emplace_back(
-        NoteKind::detail, "folded-micro-batches",
-        fmt::format("{} micro-batches simulated as {}: the others repeat them (exact)", plan.micro_batches, *r.simulated_micro_batches));
+  if (r.simulated_devices < r.devices) r.notes.emplace_back("folded-devices", r.devices, r.simulated_devices);
+  if (few) r.notes.emplace_back("folded-micro-batches", plan.micro_batches, *r.simulated_micro_batches);
   return r;
 }
 

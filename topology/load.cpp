@@ -42,9 +42,8 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
   base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
 }
 
-// The cluster section of a file: a cluster file, or a scenario, whose other keys are not ours to judge.
-base::Yaml section_of_file(const std::filesystem::path& file) {
-  auto document = base::read_yaml(file);
+// The cluster section of a file's document: of a cluster file, or a scenario, whose other keys are not ours to judge.
+base::Yaml section_of_file(const base::Yaml& document) {
   base::Diagnostics sink;
   base::MapReader map(document, "", sink);
   const auto* section = map.required("cluster");
@@ -56,7 +55,7 @@ base::Yaml section_of_file(const std::filesystem::path& file) {
 // The section's preset, or the cluster of the file that it names, which its other keys override. nullopt: it has neither.
 std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const std::string& path, const std::filesystem::path& directory) {
   base::Diagnostics sink;
-  base::MapReader map(section, path, sink);
+  base::MapReader map(section, path, sink, fmt::format("{{preset: {}, nodes: 2}}", section.is_scalar() ? section.scalar : "dgx-h100"));
   const bool has_preset = map.has("preset"), has_file = map.has("file");
   const auto name = map.text("preset"), file = map.text("file");
   if (has_preset && has_file) map.complain("file", "the cluster has a preset, too", "leave one of the two out");
@@ -68,7 +67,7 @@ std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const s
     return *preset;
   }
   if (!has_file) return std::nullopt;
-  const base::Yaml named = section_of_file(directory / *file);
+  const base::Yaml named = section_of_file(base::read_yaml(*section.find("file"), map.path_of("file"), directory));
   // Files that name files could name each other in a circle.
   if (named.find("file") != nullptr) map.complain("file", "its cluster is itself another file's", "name that file here");
   sink.throw_if_any();
@@ -115,7 +114,7 @@ Cluster load_cluster_argument(const std::string& word) {
   if (!base::is_standard_input(word) && !std::filesystem::exists(word, refused))
     base::refuse("", fmt::format("\"{}\" is neither a preset nor a file", word), base::suggest(word, preset_names()));
   const std::filesystem::path file(word);
-  return load_cluster(expand_cluster(section_of_file(file), "cluster", file.parent_path()), "cluster");
+  return load_cluster(expand_cluster(section_of_file(base::read_yaml(file)), "cluster", file.parent_path()), "cluster");
 }
 
 std::vector<std::string> preset_names() { return preset_files().names(); }

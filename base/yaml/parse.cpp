@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "base/diagnostics.hpp"
 #include "base/files/text_file.hpp"
@@ -47,22 +48,26 @@ class BracketScanner {
       } else if (c == '#' && (at_ == line_ || is_blank(at_ - 1))) at_ = end_of_line(at_) - 1;
       else if (is_blank(at_)) continue;
       else if (starts_ && (c == '"' || c == '\'')) skip_quoted(c);
-      else if (starts_ && depth_ == 0 && (c == '|' || c == '>')) skip_block_scalar();
+      else if (starts_ && depth() == 0 && (c == '|' || c == '>')) skip_block_scalar();
       else if (starts_ && (c == '&' || c == '!')) skip_word();  // an anchor or a tag; the value comes after it
       else if (c == '[' || c == '{') {
-        if (depth_ == 0 && !starts_) continue;  // inside a word
-        if (depth_ == kDeepestNesting) return at_;
-        ++depth_;
+        if (depth() == 0 && !starts_) continue;  // inside a word
+        if (depth() == kDeepestNesting) return at_;
+        open_.push_back(at_);
         starts_ = true;
       } else if (c == ']' || c == '}') {
-        depth_ -= depth_ > 0 ? 1 : 0;
+        if (!open_.empty()) open_.pop_back();
         starts_ = false;
       } else starts_ = value_may_follow(c);
     }
     return std::nullopt;
   }
 
+  // After first_too_deep() gave nothing: the innermost bracket without an end.
+  [[nodiscard]] std::optional<std::size_t> unclosed() const { return open_.empty() ? std::nullopt : std::optional(open_.back()); }
+
  private:
+  [[nodiscard]] std::size_t depth() const { return open_.size(); }
   [[nodiscard]] bool is_blank(std::size_t i) const {
     return i >= text_.size() || text_[i] == ' ' || text_[i] == '\t' || text_[i] == '\r' || text_[i] == '\n';
   }
@@ -70,8 +75,8 @@ class BracketScanner {
 
   // After a comma between brackets, a colon, and the mark of a list's item or of a long key.
   [[nodiscard]] bool value_may_follow(char c) const {
-    if (c == ',') return depth_ > 0;
-    if (c == ':') return depth_ > 0 || is_blank(at_ + 1);
+    if (c == ',') return depth() > 0;
+    if (c == ':') return depth() > 0 || is_blank(at_ + 1);
     return (c == '-' || c == '?') && starts_ && is_blank(at_ + 1);
   }
 
@@ -105,9 +110,9 @@ class BracketScanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t line_ = 0;  // where the current line starts
-  std::size_t depth_ = 0;
-  bool starts_ = true;  // a value may start here
+  std::size_t line_ = 0;           // where the current line starts
+  std::vector<std::size_t> open_;  // where the brackets are that have no end yet
+  bool starts_ = true;             // a value may start here
 };
 
 [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
@@ -135,6 +140,35 @@ bool quote_ends(std::string_view text, std::size_t at) {
   return false;
 }
 
+int line_at(std::string_view text, std::size_t at) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+// The first line up to the `last` that is indented by something else than blanks: a tab, or a blank that does not break.
+std::optional<int> oddly_indented(std::string_view text, int last) {
+  for (int line = 1; line <= last; ++line) {
+    const std::string_view indent = text.substr(std::min(text.find_first_not_of(' '), text.size()));
+    if (indent.starts_with('\t') || indent.starts_with("\xC2\xA0")) return line;
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    if (text.empty()) break;
+  }
+  return std::nullopt;
+}
+
+// What makes such a text YAML. The parser stops where the fault shows, which is often a line or more after it.
+std::string cure_of(const std::string& text, const YAML::Exception& e) {
+  if (const auto line = oddly_indented(text, e.mark.line + 1)) return fmt::format("indent line {} with blanks, not with tabs", *line);
+  if (e.msg.ends_with("flow not found")) {
+    BracketScanner scanner(text);
+    (void)scanner.first_too_deep();
+    if (const auto at = scanner.unclosed()) return fmt::format("the \"{}\" in line {} has no end", text[*at], line_at(text, *at));
+    return "a text that has brackets needs quotes, as \"gpu[0-3]\", and a comment begins with #";
+  }
+  if (e.msg == "illegal map value" || e.msg == "end of map not found")
+    return "indent it as its neighbours, write \"key: value\" with a blank after the colon, and quote a text that has a colon";
+  return {};
+}
+
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::shared_ptr<const Source> source, Diagnostics& sink) : source_(std::move(source)), sink_(sink) {}
@@ -143,11 +177,12 @@ class TreeBuilder : public YAML::EventHandler {
     return m.is_null() ? Mark{source_, 0, 0} : Mark{source_, m.line + 1, m.column + 1};
   }
   [[nodiscard]] Yaml take() { return std::move(root_); }
+  [[nodiscard]] const Mark& start() const { return start_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark_of(mark); }
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add({.mark = mark_of(mark)}, anchor); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add({.mark = mark_of_null(mark)}, anchor); }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
@@ -190,6 +225,18 @@ class TreeBuilder : public YAML::EventHandler {
     std::optional<Yaml> key;                                 // of a map: read, its value is next
     std::map<std::string, std::size_t, std::less<>> places;  // of a map: which entry has a key
   };
+
+  // The parser gives the place of what comes after a value that is missing, which may be in a later line: of a key whose value it is the
+  // key's place is better, and else that of the sign before.
+  [[nodiscard]] Mark mark_of_null(const YAML::Mark& mark) const {
+    const std::string_view before = std::string_view(source_->text).substr(0, static_cast<std::size_t>(std::max(mark.pos, 0)));
+    const std::string_view here = std::string_view(source_->text).substr(before.size());
+    const std::size_t last = before.find_last_not_of(" \t\r\n");
+    const bool is_written = here.starts_with('~') || here.starts_with("null") || here.starts_with("Null") || here.starts_with("NULL");
+    if (is_written || last == std::string_view::npos || before.find('\n', last) == std::string_view::npos) return mark_of(mark);
+    if (!open_.empty() && open_.back().key) return open_.back().key->mark;
+    return {source_, line_at(before, last), static_cast<int>(last - before.rfind('\n', last))};  // npos is -1
+  }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     // yaml-cpp says "?" of a bare value, "!" of a quoted one.
@@ -246,6 +293,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Yaml> anchors_;
   std::size_t aliased_ = 0, values_ = 0;
+  Mark start_;
   Yaml root_;
 };
 
@@ -253,8 +301,8 @@ void check_is_text(const std::shared_ptr<const Source>& source) {
   const std::string& text = source->text;
   const std::size_t bad = std::min(first_malformed_utf8(text), text.find('\0'));
   if (bad >= text.size()) return;
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
-  fail({source, 0, 0}, fmt::format("not text in UTF-8: byte 0x{:02x} in line {}", static_cast<unsigned char>(text[bad]), line));
+  fail({source, 0, 0},
+       fmt::format("not text in UTF-8: byte 0x{:02x} in line {}", static_cast<unsigned char>(text[bad]), line_at(text, bad)));
 }
 
 // Before the parser sees it, which would keep all tokens of a line that may still be a key.
@@ -262,9 +310,8 @@ void check_nesting(const std::shared_ptr<const Source>& source) {
   const std::string& text = source->text;
   const std::optional<std::size_t> at = BracketScanner(text).first_too_deep();
   if (!at) return;
-  const auto end = text.begin() + static_cast<std::ptrdiff_t>(*at);
   const auto line_start = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;  // npos + 1 is 0
-  fail_too_deep({source, 1 + static_cast<int>(std::count(text.begin(), end, '\n')), 1 + static_cast<int>(*at - line_start)});
+  fail_too_deep({source, line_at(text, *at), 1 + static_cast<int>(*at - line_start)});
 }
 
 }  // namespace
@@ -281,15 +328,24 @@ Yaml parse_yaml(std::string text, std::string name) {
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(tree)) fail({source, 0, 0}, "empty: there is nothing in it but blanks and comments");
     TreeBuilder more(source, sink);
-    if (parser.HandleNextDocument(more)) fail({source, 0, 0}, "more than one document: only one is allowed");
+    if (parser.HandleNextDocument(more)) fail(more.start(), "more than one document: only one is allowed", "make a file of each");
   } catch (const YAML::Exception& e) {
     // yaml-cpp's own text, e.g. "end of sequence flow not found", without the position that it puts before it.
-    sink.add(tree.mark_of(e.mark), {}, fmt::format("not YAML: {}", e.msg));
+    sink.add(tree.mark_of(e.mark), {}, fmt::format("not YAML: {}", e.msg), cure_of(source->text, e));
   }
   sink.throw_if_any();
   return tree.take();
 }
 
 Yaml read_yaml(const std::filesystem::path& file) { return parse_yaml(read_text_file(file, kMostYamlBytes), name_of_input(file)); }
+
+Yaml read_yaml(const Yaml& name, const std::string& path, const std::filesystem::path& directory) {
+  const std::filesystem::path file = directory / name.scalar;
+  std::error_code refused;
+  if (!is_standard_input(file) && (!std::filesystem::exists(file, refused) || std::filesystem::is_directory(file, refused)))
+    refuse(name.mark, path, fmt::format("no file is called \"{}\"", file.lexically_normal().string()),
+           "a path starts at the folder of the file that has it");
+  return read_yaml(file);
+}
 
 }  // namespace base

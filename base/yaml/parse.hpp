@@ -14,6 +14,9 @@ namespace base {
 // once), lists and maps nested too deeply, an unreadable or empty file.
 [[nodiscard]] Yaml parse_yaml(std::string text, std::string name);
 [[nodiscard]] Yaml read_yaml(const std::filesystem::path& file);
+// Returns: the tree of the file that a value names, from the folder on.
+// Throws: InputError: as above, and at the value, whose path is `path`, where there is no such file.
+[[nodiscard]] Yaml read_yaml(const Yaml& name, const std::string& path, const std::filesystem::path& directory);
 
 // Returns: the tree in block style, indented by two spaces; a value that is at most two levels deep and fits in 120 columns is one line.
 // Keeps: parse_yaml(emit_yaml(y)) equals y except for its marks and for which scalars are quoted.

@@ -44,10 +44,20 @@ std::optional<T> whole(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+bool is_digits(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
+
 std::optional<double> plain_number(const Yaml& y) {
   if (!y.is_scalar() || y.quoted) return std::nullopt;
   const auto value = whole<double>(y.scalar);
   return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+// A key as other tools write it: --tensor-model-parallel-size is tensor_model_parallel_size.
+std::string field_word(std::string_view key) {
+  std::string word(key.substr(std::min(key.find_first_not_of('-'), key.size())));
+  std::ranges::replace(word, '-', '_');
+  std::ranges::transform(word, word.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return word;
 }
 
 // The cure for a key that the map has not, of those that it has.
@@ -57,11 +67,13 @@ std::string hint_for(const std::string& key, const std::vector<std::string>& kno
     return fmt::format("it is called \"{}\" since 0.2.0", renamed->now);
   if (const auto removed = std::ranges::find(kRemoved, key, &Renamed::before); removed != std::end(kRemoved))
     return std::string(removed->now);
-  if (const auto word = std::ranges::find(kFieldWords, key, &FieldWord::word); word != std::end(kFieldWords)) {
-    if (is_known(word->key)) return fmt::format("it is called \"{}\" here", word->key);
-    if (!word->advice.empty()) return std::string(word->advice);
-  }
-  return suggest(key, known);
+  std::string_view advice;  // where the key is in other maps
+  for (const FieldWord& f : kFieldWords)
+    if (f.word == field_word(key)) {
+      if (is_known(f.key)) return fmt::format("it is called \"{}\" here", f.key);
+      if (advice.empty()) advice = f.advice;
+    }
+  return advice.empty() ? suggest(key, known) : std::string(advice);
 }
 
 std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path, Diagnostics& sink, std::string hint = {}) {
@@ -69,9 +81,27 @@ std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path
   return std::nullopt;
 }
 
-// A quoted number is text. Who wrote it meant a number as a rule, so the hint says how.
-std::string unquote_hint(const Yaml& y) {
-  return y.is_scalar() && y.quoted && whole<double>(y.scalar) ? "remove the quotes" : std::string();
+// How the number is written that a text means: "4", 1,024, 1_024, 010, 128k, 2T, 50%, 2x, 2:1.
+std::string number_hint(const Yaml& y) {
+  if (!y.is_scalar()) return {};
+  if (y.quoted) return whole<double>(y.scalar) ? "remove the quotes" : std::string();
+  std::string text = y.scalar;
+  std::erase_if(text, [](char c) { return c == '_' || c == ' '; });
+  if (const std::size_t at = text.rfind(','); at != std::string::npos && at + 4 == text.size()) std::erase(text, ',');
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return {};
+  const std::string unit(text, static_cast<std::size_t>(end - text.data()));
+  const auto write = [](double x) { return fmt::format("write {:.12g}", x); };
+  if (unit.empty() && std::abs(number) > kLargestExactInteger) return fmt::format("write at most {:.16g}", kLargestExactInteger);
+  if (unit.empty()) return text != y.scalar || (text.starts_with('0') && is_digits(text)) ? write(number) : std::string();
+  if (unit == "k" || unit == "K") return fmt::format("{}, or {:.12g}", write(number * 1000), number * 1024);
+  if (unit == "x" || unit == ":1") return write(number);
+  if (unit == "%") return write(number / 100);
+  return unit == "M" || unit == "m"   ? write(number) + "e6"
+         : unit == "B" || unit == "b" ? write(number) + "e9"
+         : unit == "T" || unit == "t" ? write(number) + "e12"
+                                      : std::string();
 }
 
 // A quantity is 0 or lies between these: times down to a femtosecond and up to 300 years, a thousandth of a byte to a billion TB, and so
@@ -107,7 +137,8 @@ auto as_quantity(const Yaml& y, const std::string& path, Diagnostics& sink) -> d
     sink.add(y.mark, path, fmt::format("\"{}\" is {} {}", y.scalar, low ? "below" : "above", low ? form.least_text : form.most_text), hint);
     return std::nullopt;
   }
-  if (whole<double>(y.scalar)) sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);
+  if (const auto bare = whole<double>(y.scalar); bare && std::isfinite(*bare))
+    sink.add(y.mark, path, fmt::format("\"{}\" has no unit", y.scalar), hint);
   else sink.add(y.mark, path, fmt::format("\"{}\" is not {}", y.scalar, form.what), hint);
   return std::nullopt;
 }
@@ -124,17 +155,20 @@ std::optional<T> in_range(std::optional<T> value, T at_least, T at_most, std::st
 }  // namespace
 
 std::optional<std::int64_t> as_integer(const Yaml& y, const std::string& path, Diagnostics& sink) {
+  // 010 is eight where YAML 1.1 is read, and ten elsewhere.
+  const bool is_octal = y.is_scalar() && y.scalar.size() > 1 && y.scalar[0] == '0' && is_digits(y.scalar);
+  if (is_octal) return expected("an integer", y, path, sink, number_hint(y));
   if (y.is_scalar() && !y.quoted)
     if (const auto value = whole<std::int64_t>(y.scalar)) return value;
   // 300e9 is an integer too.
   if (const auto value = plain_number(y); value && *value == std::floor(*value) && std::abs(*value) <= kLargestExactInteger)
     return static_cast<std::int64_t>(*value);
-  return expected("an integer", y, path, sink, unquote_hint(y));
+  return expected("an integer", y, path, sink, y.scalar.ends_with('%') ? "" : number_hint(y));
 }
 
 std::optional<double> as_number(const Yaml& y, const std::string& path, Diagnostics& sink) {
   if (const auto value = plain_number(y)) return value;
-  return expected("a number", y, path, sink, unquote_hint(y));
+  return expected("a number", y, path, sink, number_hint(y));
 }
 
 std::optional<bool> as_boolean(const Yaml& y, const std::string& path, Diagnostics& sink) {
@@ -152,8 +186,9 @@ std::optional<std::string> as_text(const Yaml& y, const std::string& path, Diagn
   return expected("text", y, path, sink);
 }
 
-MapReader::MapReader(const Yaml& node, std::string path, Diagnostics& sink) : node_(&node), path_(std::move(path)), sink_(&sink) {
-  if (!node.is_map()) expected("a map", node, path_, sink);
+MapReader::MapReader(const Yaml& node, std::string path, Diagnostics& sink, std::string_view example)
+    : node_(&node), path_(std::move(path)), sink_(&sink) {
+  if (!node.is_map()) expected("a map", node, path_, sink, example.empty() ? "" : fmt::format("write e.g. {}", example));
 }
 
 const Yaml* MapReader::optional(std::string_view key) {
@@ -193,9 +228,12 @@ std::optional<std::int64_t> MapReader::amount(std::string_view key, std::int64_t
   const auto suffix = std::ranges::find(kSuffixes, y->scalar.empty() ? ' ' : y->scalar.back(), &std::pair<char, double>::first);
   Yaml plain = *y;
   if (suffix != std::end(kSuffixes) && !y->quoted)
-    if (const auto number = whole<double>(std::string_view(y->scalar).substr(0, y->scalar.size() - 1)))
+    if (const auto number = whole<double>(std::string_view(y->scalar).substr(0, y->scalar.find_last_not_of(" ", y->scalar.size() - 2) + 1)))
       plain.scalar = fmt::format("{}", *number * suffix->second);
-  const auto value = as_integer(plain, path_of(key), *sink_);
+  Diagnostics problems;
+  const auto value = as_integer(plain, path_of(key), problems);
+  if (const std::string hint = number_hint(*y); !value)
+    (void)expected("an integer", *y, path_of(key), *sink_, hint.empty() ? "write e.g. 300e9, 300B or 2T" : hint);
   return value ? in_range(value, at_least, at_most, key, *y, path_of(key), *sink_) : value;
 }
 
@@ -228,7 +266,8 @@ void MapReader::require(std::string_view key) {
 
 void MapReader::format() {
   constexpr std::int64_t kFormat = 1;
-  require("foreshard");
+  if (optional("foreshard") == nullptr && node_->is_map())
+    sink_->add(node_->mark, path_, "missing key \"foreshard\"", fmt::format("write \"foreshard: {}\" in the first line", kFormat));
   if (const auto found = integer("foreshard"); found && *found != kFormat)
     complain("foreshard", fmt::format("format {} is not known", *found), fmt::format("this program reads format {}", kFormat));
 }

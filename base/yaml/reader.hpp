@@ -19,8 +19,8 @@ namespace base {
 // reported too, and those that no machine has: all that is not 0 lies within bounds that keep sums and quotients finite.
 class MapReader {
  public:
-  // If `node` is no map, says so in `sink` (message: `PATH: expected a map ..., found ...`) and acts as an empty one.
-  MapReader(const Yaml& node, std::string path, Diagnostics& sink);
+  // If `node` is no map, says so in `sink` (message: `PATH: expected a map, found ...`, hint: the example) and acts as an empty one.
+  MapReader(const Yaml& node, std::string path, Diagnostics& sink, std::string_view example = {});
 
   [[nodiscard]] const Yaml* optional(std::string_view key);
   [[nodiscard]] const Yaml* required(std::string_view key);  // reports when missing
@@ -33,7 +33,7 @@ class MapReader {
   // Typed reads of an optional key: nullopt when absent or wrong (wrong is reported).
   std::optional<std::string> text(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t at_least = INT64_MIN, std::int64_t at_most = INT64_MAX);
-  // A number of things, of which there may be many: "2T", "300B" (1e9, also "300G") and "5M" are read, too.
+  // A number of things, of which there may be many: "2T", "300 B" (1e9, also "300G") and "5M" are read, too.
   std::optional<std::int64_t> amount(std::string_view key, std::int64_t at_least, std::int64_t at_most);
   std::optional<double> number(std::string_view key, double at_least = -1e308, double at_most = 1e308);
   std::optional<bool> boolean(std::string_view key);

@@ -44,7 +44,11 @@ Yaml model_section(const AskFlags& f) {
   else if (f.model.ends_with(".onnx")) model.set("onnx", scalar(f.model));
   else if (f.model.ends_with(".json") || std::filesystem::is_directory(f.model)) model.set("huggingface", scalar(f.model));
   else if (f.model.ends_with(".yaml")) model.set("graph", scalar(f.model));
-  else base::refuse("MODEL", fmt::format("unknown model \"{}\"", f.model), base::suggest(f.model, names));
+  else
+    base::refuse("MODEL", fmt::format("unknown model \"{}\"", f.model),
+                 f.model.find('/') == std::string::npos
+                     ? base::suggest(f.model, names)
+                     : "nothing is downloaded: write the path of its config.json, or a builtin (show model)");
   if (f.sequence_length > 0) model.set("sequence_length", scalar(fmt::format("{}", f.sequence_length)));
   return model;
 }
@@ -70,21 +74,23 @@ Yaml plan_entry(const std::string& text) {
   for (std::string part; std::getline(parts, part, ',');) {
     part = trimmed(part);
     const std::size_t blank = part.find(' ');
-    if (blank == std::string::npos)
+    if (blank == std::string::npos || trimmed(part.substr(blank)).find(' ') != std::string::npos)
       base::refuse("--plan", fmt::format("\"{}\" is neither a planner nor an option with its value", part),
                    "write e.g. \"tensor 4, pipeline 2\", \"fsdp\", or \"megatron: search\"");
     options.set(part.substr(0, blank), scalar(trimmed(part.substr(blank))));
   }
+  if (options.entries.empty())
+    base::refuse("--plan", "it is empty", "write e.g. \"tensor 4, pipeline 2\", \"fsdp\", or \"megatron: search\"");
   Yaml entry = Yaml::make_map();
   entry.set("megatron", std::move(options));
   entry.set("name", scalar(text));
   return entry;
 }
 
-// "4x infiniband": the bandwidth of a type of link; "2x nodes"; "fp8"; the name of another preset.
+// "4x infiniband", "800 Gbit/s infiniband": the bandwidth of a type of link; "2x nodes"; "fp8"; the name of another preset.
 std::pair<std::string, std::string> change_of(const std::string& text, const Yaml& cluster) {
-  const std::size_t blank = text.find(' ');
-  const std::string first = text.substr(0, blank), second = blank == std::string::npos ? "" : trimmed(text.substr(blank));
+  const std::size_t blank = text.rfind(' ');
+  const std::string first = trimmed(text.substr(0, blank)), second = blank == std::string::npos ? "" : trimmed(text.substr(blank));
   if (second == "nodes") return {"cluster.nodes", first};
   if (!second.empty()) {
     std::vector<std::string> links;

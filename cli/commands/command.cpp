@@ -75,9 +75,13 @@ base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string said = error.what();
   const std::string hint = fmt::format("{} --help lists what it takes", path);
-  const std::string name = said.substr(0, said.find_first_of(": "));
-  if (error.get_name() == "RequiredError") return {{}, path, fmt::format("{} is missing", name), hint};
-  if (error.get_name() == "ArgumentMismatch") return {{}, path, fmt::format("{} needs a value", name), hint};
+  constexpr std::string_view kBeforeName = "Could not convert: ";
+  const std::string about = said.starts_with(kBeforeName) ? said.substr(kBeforeName.size()) : said;
+  const std::string name = about.substr(0, about.find_first_of(": "));
+  if (error.get_name() == "RequiredError")
+    return {{}, path, fmt::format("{} is missing", said.substr(0, said.rfind(" is required"))), hint};
+  if (error.get_name() == "ArgumentMismatch")
+    return {{}, path, fmt::format("{} {}", name, said.find("At Most") != std::string::npos ? "is given twice" : "needs a value"), hint};
   if (error.get_name() == "ValidationError" || error.get_name() == "ConversionError") {
     const CLI::Option* option = at->get_option_no_throw(name);
     const std::string range = option != nullptr ? option->get_type_name() : "";
@@ -86,7 +90,9 @@ base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error) {
     const std::size_t words = range.find('{');
     const std::string cure = found != std::string::npos   ? fmt::format("write a number in {}", range.substr(found + 4))
                              : words != std::string::npos ? fmt::format("one of: {}", range.substr(words + 1, range.find('}') - words - 1))
-                                                          : hint;
+                             : range.find("POSITIVE") != std::string::npos ? "write an integer above 0"
+                             : range.find("INT") != std::string::npos      ? "write an integer"
+                                                                           : hint;
     return {{}, path, fmt::format("{} cannot be \"{}\"", name, value), cure};
   }
   return {{}, path, said, hint};

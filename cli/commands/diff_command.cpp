@@ -34,7 +34,8 @@ std::optional<double> limit_of(std::string text) {
   if (percent) text.pop_back();
   while (text.ends_with(' ')) text.pop_back();
   const std::optional<double> number = base::parse_number(text);
-  if (!number || *number < 0) base::refuse("--limit", fmt::format("\"{}\" is no share", written), "write e.g. 5%");
+  if (!number || *number < 0 || (!percent && *number > 1))
+    base::refuse("--limit", fmt::format("\"{}\" is no share", written), "write e.g. 5%");
   return percent ? *number / 100 : *number;
 }
 

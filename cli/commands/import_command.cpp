@@ -9,6 +9,7 @@
 #include "base/files/used_files.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/standard_streams.hpp"
+#include "profiles/device_profile.hpp"
 #include "profiles/imports/import.hpp"
 #include "profiles/measured/tables.hpp"
 #include "reports/imports/import_report.hpp"
@@ -84,8 +85,10 @@ int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
 int import(const ImportFlags& f) {
   check_outputs({{"--json", f.json}, {"--output", f.output}});
   if (const auto text = small_text(f.file))
-    if (const auto found = topology::import_topology(*text, base::name_of_input(f.file), {.gpu = f.device, .preset = f.cluster}))
+    if (const auto found = topology::import_topology(*text, base::name_of_input(f.file), {.gpu = f.device, .preset = f.cluster})) {
+      if (!f.device.empty()) (void)profiles::device_profile(f.device);  // what has no profile no cluster can have
       return write_topology(*found, f);
+    }
   return write_trace(imports::import_trace(f.file), f);
 }
 

@@ -184,7 +184,7 @@ std::optional<Adapters> read_adapters(MapReader& r) {
   const Yaml* section = r.optional("lora");
   if (section == nullptr) return std::nullopt;
   constexpr std::int64_t kWidest = std::int64_t{1} << 20;
-  MapReader keys(*section, r.path_of("lora"), r.sink());
+  MapReader keys(*section, r.path_of("lora"), r.sink(), "{rank: 16}");
   Adapters adapters{.rank = keys.integer("rank", 1, kWidest).value_or(1), .on = {"qkv"}};
   keys.require("rank");
   if (const Yaml* on = keys.optional("on")) {
@@ -227,7 +227,7 @@ std::string taken_length(HuggingFaceModel& model) {
 
 Graph load_model(const Yaml& section, const std::string& path, const std::filesystem::path& base_directory, std::int64_t batch) {
   Diagnostics sink;
-  MapReader r(section, path, sink);
+  MapReader r(section, path, sink, fmt::format("{{builtin: {}}}", section.is_scalar() ? section.scalar : "llama3-8b"));
   Found found = find_model(r, base_directory);
   apply_overrides(r, found);
   const std::optional<Adapters> adapters = read_adapters(r);

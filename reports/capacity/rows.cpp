@@ -49,8 +49,8 @@ std::string status_word(const Run& run) {
 
 Columns<CapacityEntry> capacity_columns(const CapacityView& a, Verdicts verdicts) {
   Columns<CapacityEntry> c;
-  const auto add = [&](Table::Column heading, auto cell) {  // "-" of an entry without figures
-    c.add(std::move(heading), [cell](const CapacityEntry& e) { return e.outcome ? cell(*e.outcome) : std::string("-"); });
+  const auto add = [&](const Table::Column& heading, auto cell) {  // "-" of an entry without figures
+    c.add(heading, [cell](const CapacityEntry& e) { return e.outcome ? cell(*e.outcome) : std::string("-"); });
   };
   const auto& [time, money, energy] = a.units;
   c.add(right("nodes"), [](const CapacityEntry& e) { return fmt::format("{}", e.asked.fleet.nodes); });

@@ -13,6 +13,7 @@
 #include "profiles/profile_files.hpp"
 #include "scenarios/answer/comparisons.hpp"
 #include "scenarios/answer/forecast_facts.hpp"
+#include "scenarios/answer/wording.hpp"
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/subject.hpp"
 #include "sim/effort.hpp"
@@ -73,7 +74,7 @@ void add_numbers(Run& run, const Variant& variant) {
   for (const std::string& type : devices)
     if (profiles::is_file(type))
       run.notes.push_back({NoteKind::detail, "device-profile", fmt::format("device profile {}", profiles::device_title(type))});
-  run.notes.insert(run.notes.end(), s.notes.begin(), s.notes.end());
+  for (const base::Fact& fact : s.notes) run.notes.push_back(note_of(fact));
   if (time_s > 0) {
     run.samples_per_s = batch / time_s;
     run.tokens_per_s = run.samples_per_s * static_cast<double>(variant.model->tokens_per_sample());

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "base/yaml/parse.hpp"
+#include "pcg/models/load.hpp"
 #include "pcg/plan/plan_text.hpp"
 
 namespace scenarios {
@@ -19,9 +20,8 @@ std::string short_digest(const std::string& text) { return fmt::format("{:016x}"
 
 std::string work_of(const Variant& v) {
   const pcg::TrainingConfig& t = v.training;
-  const Yaml* model = v.document.find("model");
-  return short_digest(fmt::format("{}\n{} {} {} {} {}\n{}", model == nullptr ? "" : base::emit_yaml(*model), pcg::name_of(t.optimizer),
-                                  t.fp32_gradients, t.clip_gradients, t.constant_tokens, v.framework.name(),
+  return short_digest(fmt::format("{}\n{} {} {} {} {}\n{}", pcg::models::write_graph(*v.model), pcg::name_of(t.optimizer), t.fp32_gradients,
+                                  t.clip_gradients, t.constant_tokens, v.framework.name(),
                                   v.framework.section.is_map() ? base::emit_yaml(v.framework.section) : ""));
 }
 

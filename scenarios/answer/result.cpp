@@ -8,7 +8,12 @@
 #include "base/check.hpp"
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
+#include "scenarios/answer/wording.hpp"
 #include "search/problem/result_codec.hpp"
+
+namespace base {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Note, kind, code, text)
+}
 
 namespace scenarios {
 
@@ -88,7 +93,7 @@ std::string largest_part(const sim::MemoryUse& m) {
 }
 
 std::string shortage_text(const sim::MemoryUse& m) {
-  return fmt::format("device {} needs {} of {}, {} too much; most of it is {}", m.device.value, search::memory_text(m.peak),
+  return fmt::format("device {} needs {} of {}, {} too much; the largest part is {}", m.device.value, search::memory_text(m.peak),
                      search::memory_text(m.capacity), search::memory_text(m.peak - m.capacity), largest_part(m));
 }
 
@@ -113,7 +118,7 @@ std::optional<base::Note> limit_note(const Planning& p) {
 void add_planning(const Planning& p, std::size_t most_lost, std::vector<base::Note>& notes) {
   if (!p.termination.has_plan()) notes.push_back({NoteKind::problem, "no-plan", search::to_text(p.termination)});
   if (auto limit = limit_note(p)) notes.push_back(*std::move(limit));
-  for (const std::string& note : p.notes) notes.push_back({NoteKind::search, "search", note});
+  for (const base::Fact& fact : p.notes) notes.push_back(note_of(fact));
   for (std::size_t i = 0; i < std::min(most_lost, p.lost.size()); ++i)
     notes.push_back({NoteKind::search, "lost-candidate", fmt::format("{} lost: {}", p.lost[i].candidate, search::to_text(p.lost[i].why))});
 }

@@ -68,7 +68,7 @@ struct Planning {
   std::optional<base::Seconds> objective, bound;
   std::uint64_t counted = 0;                // what the option `candidates` limits
   std::vector<search::LostCandidate> lost;  // the most telling first
-  std::vector<std::string> notes;           // the planner's own sentences about its search
+  std::vector<base::Fact> notes;            // what the planner has to say of its search
 };
 
 struct Run {

@@ -93,7 +93,7 @@ Work read_work(MapReader& section) {
   Work work;
   const Yaml* train = section.required("train");
   if (train == nullptr) return work;
-  MapReader in(*train, section.path_of("train"), section.sink());
+  MapReader in(*train, section.path_of("train"), section.sink(), "{tokens: 300B}");
   int said = 0;
   for (std::size_t unit = 0; unit < kWorkUnits.size(); ++unit) {
     const auto amount = in.amount(kWorkUnits[unit], 1, kMostWork);

@@ -17,7 +17,7 @@
 // How a worker process hands a forecast back (base/json.hpp).
 namespace scenarios {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OwnProfiles, framework, device, network)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadKind, framework, device, fabric, precision, replicas, layers, own)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadKind, framework, device, fabric, precision, replicas, layers, trained, own)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, kind, log2_parameters, shares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ForecastFacts, work, plan, gpus, samples, precision, machine, links, shares, spread)
 }  // namespace scenarios

@@ -23,9 +23,9 @@ constexpr double kUncalibrated = 0.30;
 constexpr double kLeastSpread = 0.01;  // below a percent nothing repeats itself
 
 std::string text_of(const WorkloadKind& k) {
-  return fmt::format("{}{}, {}, {}{}, {} precision, {} replicas, {} layers", k.framework, k.own.framework ? " of the scenario" : "",
+  return fmt::format("{}{}, {}, {}{}, {} precision, {} replicas, {} layers{}", k.framework, k.own.framework ? " of the scenario" : "",
                      k.own.device ? "of a file" : k.device, k.fabric, k.own.network ? ", its profile of a file" : "", k.precision,
-                     k.replicas, k.layers);
+                     k.replicas, k.layers, k.trained == "all" ? "" : ", frozen weights");
 }
 
 std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
@@ -34,13 +34,27 @@ std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
   return weights;
 }
 
+Shares unsure_shares(const IntervalModel& model, const Workload& w) {
+  return unsure_shares(w, std::ranges::any_of(model.groups, [&](const IntervalGroup& g) { return g.kind.is_of_software_of(w.kind); }));
+}
+
+std::string software_of(const WorkloadKind& k) {
+  return fmt::format("{}{}{}", k.framework, k.replicas == "sharded" ? " with sharded replicas" : "",
+                     k.trained == "part" ? " with frozen weights" : "");
+}
+
 // Why a share of the time makes a forecast less sure, by kShares.
 std::string reason(std::size_t which, const Workload& w) {
   const double share = 100 * w.shares[which];
   switch (which) {
     case 0: return fmt::format("the GPUs wait for their host {:.0f} % of the time, and hosts differ from system to system", share);
     case 1: return fmt::format("{:.0f} % of the time is in kernels whose sort was not measured on such a GPU", share);
-    default: return fmt::format("no software is named, and {:.0f} % of the time hangs on what it does", share);
+    default:
+      return fmt::format("{}, and {:.0f} % of the time hangs on what it does",
+                         w.kind.framework == pcg::name_of(pcg::Framework::generic)
+                             ? "no software is named"
+                             : fmt::format("no run of {} was measured", software_of(w.kind)),
+                         share);
   }
 }
 
@@ -48,8 +62,9 @@ constexpr double kWorthSaying = 1.1;  // times as wide
 
 // One sentence: what widens the interval most; else what of its kind was measured.
 base::Note note_for(const IntervalModel& model, const Workload& w) {
-  std::array<double, kShares.size()> widening{};
-  for (std::size_t i = 0; i < kShares.size(); ++i) widening[i] = std::exp(model.growth.rate[i] * w.shares[i]);
+  const Shares unsure = unsure_shares(model, w);
+  Shares widening{};
+  for (std::size_t i = 0; i < kShares.size(); ++i) widening[i] = std::exp(model.growth.rate[i] * unsure[i]);
   const auto most = static_cast<std::size_t>(std::ranges::max_element(widening) - widening.begin());
   if (widening[most] >= kWorthSaying)
     return {base::NoteKind::caution, "interval-widened",
@@ -72,7 +87,7 @@ constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measu
 // A similarity of 0 would leave nothing where all groups are unlike.
 constexpr double kLeastSimilarity = 0.001;
 constexpr double kMostGrowth = 5;
-constexpr std::array<std::string_view, 3> kSimilarityKeys = {"other_framework", "other_feature", "per_doubling"};
+constexpr std::array<std::string_view, 3> kSimilarityKeys = {"other_software", "other_feature", "per_doubling"};
 
 // A map with a number for each name.
 template <std::size_t n>
@@ -106,7 +121,7 @@ IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnosti
     return in.text(key).value_or("");
   };
   g.source = text("source");
-  g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas"), text("layers")};
+  g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas"), text("layers"), text("trained")};
   in.require("points");
   g.points = static_cast<std::size_t>(in.integer("points", 1).value_or(1));
   in.require("weight");
@@ -145,24 +160,24 @@ std::string group_text(const IntervalGroup& g) {
 
 }  // namespace
 
-double scale_of(const SpreadGrowth& growth, const Workload& w) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kShares.size(); ++i) sum += growth.rate[i] * w.shares[i];
-  return std::exp(sum);
+double scale_of(const SpreadGrowth& growth, const Shares& unsure) {
+  return std::exp(std::inner_product(unsure.begin(), unsure.end(), growth.rate.begin(), 0.0));
 }
 
 Difference difference_of(const IntervalGroup& g, const Workload& w) {
   const auto a = g.kind.features(), b = w.kind.features();
   Difference d;
-  d.framework = a[0] != b[0];
-  for (std::size_t i = 0; i < a.size(); ++i) d.other_features += a[i] != b[i];
-  d.other_features -= d.framework;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (a[i].is_software) d.software = true;
+    else ++d.other_features;
+  }
   d.doublings = std::max({0.0, g.least_log2_parameters - w.log2_parameters, w.log2_parameters - g.most_log2_parameters});
   return d;
 }
 
 double similarity_of(const Similarity& similarity, const Difference& d) {
-  double product = d.framework ? similarity.other_framework : 1;
+  double product = d.software ? similarity.other_software : 1;
   for (int i = 0; i < d.other_features; ++i) product *= similarity.other_feature;
   return d.doublings > 0 ? product * std::pow(similarity.per_doubling, d.doublings) : product;
 }
@@ -189,7 +204,7 @@ Spread SortedQuantiles::spread(std::span<const double> weights, double tail) con
 }
 
 Spread spread_for(const IntervalModel& model, const Workload& w) {
-  const double scale = scale_of(model.growth, w);
+  const double scale = scale_of(model.growth, unsure_shares(model, w));
   const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, w), model.tail);
   const Spread spread{scaled.low * scale, scaled.high * scale};
   if (w.kind.own == OwnProfiles{}) return spread;
@@ -236,8 +251,8 @@ IntervalModel read_intervals(const Yaml& document) {
     Similarity& l = model.similarity;
     in.require("tail");
     model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
-    read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_framework, &l.other_feature, &l.per_doubling});
-    std::array<double, kShares.size()>& rate = model.growth.rate;
+    read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_software, &l.other_feature, &l.per_doubling});
+    Shares& rate = model.growth.rate;
     read_numbers(in, "growth", kShares, 0, kMostGrowth, {&rate[0], &rate[1], &rate[2]});
     model.pairs = read_pairs(in, model.level);
     if (const Yaml* groups = in.required("groups"))
@@ -255,9 +270,9 @@ std::string write_intervals(const IntervalModel& model, const std::string& made_
       "# How far forecasts were from measurements: quantiles of ln(measured / predicted), scaled. Made by: {}\n"
       "foreshard: 1\naccuracy:\n  level: {}\n  # Share of the weight on either side of an interval.\n  tail: {}\n",
       made_by, number(model.level), number(model.tail));
-  text += "  # How much a group counts whose framework, which differs in another feature, or in sizes.\n";
+  text += "  # How much a group counts of other software, which differs in another feature, or in sizes.\n";
   text +=
-      fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_framework),
+      fmt::format("  similarity: {{{}: {}, {}: {}, {}: {}}}\n", kSimilarityKeys[0], number(model.similarity.other_software),
                   kSimilarityKeys[1], number(model.similarity.other_feature), kSimilarityKeys[2], number(model.similarity.per_doubling));
   std::vector<std::string> rates;
   for (std::size_t i = 0; i < kShares.size(); ++i) rates.push_back(fmt::format("{}: {}", kShares[i], number(model.growth.rate[i])));

@@ -19,14 +19,14 @@ namespace scenarios {
 
 // How much a group of measurements counts for a workload: the product of these over what tells them apart, each 0 .. 1.
 struct Similarity {
-  double other_framework = 1;  // where the framework differs
-  double other_feature = 1;    // for each other feature that differs
-  double per_doubling = 1;     // for each doubling of the parameters beyond the group's range
+  double other_software = 1;  // where it is of other software
+  double other_feature = 1;   // for each other feature that differs
+  double per_doubling = 1;    // for each doubling of the parameters beyond the group's range
 };
 
 // How large residuals are expected to be for a workload, relative to one whose shares are 0: e^(sum of rate x share).
 struct SpreadGrowth {
-  std::array<double, kShares.size()> rate{};
+  Shares rate{};
 };
 
 // A pair of log ratios measured / predicted, low <= 0 <= high: the interval is predicted x [exp(low), exp(high)].
@@ -60,13 +60,13 @@ struct Interval {
   base::Note note;  // what it is based on
 };
 
-// Returns e^(sum of rate x share) of a workload: a residual divided by it is scaled.
-[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Workload& w);
+// Returns e^(sum of rate x unsure share): a residual divided by it is scaled.
+[[nodiscard]] double scale_of(const SpreadGrowth& growth, const Shares& unsure);
 
 // Between a group and a workload.
 struct Difference {
-  bool framework = false;
-  int other_features = 0;  // of their kinds, without the framework
+  bool software = false;   // in its framework, or in how that shards replicas or freezes weights
+  int other_features = 0;  // of their kinds
   double doublings = 0;    // of the workload's parameters beyond the group's range
 };
 [[nodiscard]] Difference difference_of(const IntervalGroup& g, const Workload& w);

@@ -34,6 +34,10 @@ bool has_experts(const pcg::Pcg& pcg) {
   });
 }
 
+bool has_frozen_weights(const pcg::Pcg& pcg) {
+  return std::ranges::any_of(pcg.nodes(), [](const pcg::PcgNode& n) { return n.is_weight() && !n.is_trained(); });
+}
+
 double parameters(const pcg::Pcg& pcg) {
   double sum = 0;
   for (const pcg::PcgNode& n : pcg.nodes()) {
@@ -46,26 +50,33 @@ double parameters(const pcg::Pcg& pcg) {
 }
 
 // Kernels' seconds are of all simulated devices; the critical device is taken to have the same mixture.
-std::array<double, kShares.size()> shares_of(const pcg::Plan& plan, const sim::SimulationResult& s) {
+Shares shares_of(const sim::SimulationResult& s) {
   const base::Seconds own = s.iteration_time - s.breakdown.bubble;
   if (own.value() <= 0) return {};
   double kernels = 0;
   for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
   const double idle = s.breakdown.idle / own, compute = s.breakdown.compute / own;
   const double by_default = kernels > 0 ? s.compute_by_basis[profiles::Basis::defaults].value() / kernels : 0;
-  const bool is_assumed = plan.training.framework == pcg::Framework::generic;
-  return {idle, compute * by_default, is_assumed ? compute + idle : 0};
+  return {idle, compute * by_default, compute + idle};
 }
 
 }  // namespace
 
 Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
   Workload w;
-  w.kind = {pcg::name_of(plan.training.framework),     device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
-            precision_family(plan.training.precision), plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense"};
+  w.kind = {
+      pcg::name_of(plan.training.framework),        device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
+      precision_family(plan.training.precision),    plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense",
+      has_frozen_weights(plan.pcg) ? "part" : "all"};
   w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
-  w.shares = shares_of(plan, s);
+  w.shares = shares_of(s);
   return w;
+}
+
+Shares unsure_shares(const Workload& w, bool software_was_measured) {
+  Shares shares = w.shares;
+  if (software_was_measured && w.kind.framework != pcg::name_of(pcg::Framework::generic)) shares.back() = 0;
+  return shares;
 }
 
 }  // namespace scenarios

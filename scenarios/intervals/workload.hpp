@@ -13,7 +13,8 @@
 
 namespace scenarios {
 
-inline constexpr std::array<std::string_view, 6> kFeatureNames = {"framework", "device", "fabric", "precision", "replicas", "layers"};
+inline constexpr std::array<std::string_view, 7> kFeatureNames = {"framework", "device", "fabric", "precision",
+                                                                  "replicas",  "layers", "trained"};
 
 // Profiles of the scenario's own, in place of those that ship: no residuals were measured with them.
 struct OwnProfiles {
@@ -21,26 +22,37 @@ struct OwnProfiles {
   auto operator<=>(const OwnProfiles&) const = default;
 };
 
-// A feature, and whether it is from a profile of the scenario's own.
 struct Feature {
   std::string_view value;
-  bool is_own = false;
+  bool is_own = false;       // from a profile of the scenario's own
+  bool is_software = false;  // it decides which code runs
   bool operator==(const Feature&) const = default;
 };
 
 struct WorkloadKind {
-  std::string framework;  // "megatron"
-  std::string device;     // generation of the GPUs: "a100"; "mixed" for several
-  std::string fabric;     // "one GPU" | "one node" | "several nodes"
-  std::string precision;  // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
-  std::string replicas;   // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
-  std::string layers;     // "dense" | "experts": tokens are dispatched to experts
+  std::string framework;        // "megatron"
+  std::string device;           // generation of the GPUs: "a100"; "mixed" for several
+  std::string fabric;           // "one GPU" | "one node" | "several nodes"
+  std::string precision;        // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
+  std::string replicas;         // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
+  std::string layers;           // "dense" | "experts": tokens are dispatched to experts
+  std::string trained = "all";  // weights; or "part" of them, as with adapters
   OwnProfiles own = {};
   auto operator<=>(const WorkloadKind&) const = default;
 
   // In the order of kFeatureNames. A network's profile is part of the fabric.
   [[nodiscard]] std::array<Feature, kFeatureNames.size()> features() const {
-    return {{{framework, own.framework}, {device, own.device}, {fabric, own.network}, {precision}, {replicas}, {layers}}};
+    return {{{framework, own.framework, true},
+             {device, own.device},
+             {fabric, own.network},
+             {precision},
+             {replicas, false, true},
+             {layers},
+             {trained, false, true}}};
+  }
+  // Whether the same code runs, be its profile whose it may: frameworks shard replicas, and train parts, by code of their own.
+  [[nodiscard]] bool is_of_software_of(const WorkloadKind& o) const {
+    return framework == o.framework && replicas == o.replicas && trained == o.trained;
   }
 };
 
@@ -49,14 +61,18 @@ struct WorkloadKind {
 inline constexpr std::array<std::string_view, 3> kShares = {
     "host",      // the critical device idles, above all waiting for its host to launch
     "defaults",  // it computes kernels whose time is a roofline with default efficiencies: no table of kernels has their sort
-    "software"   // it works, or waits for its host, as software does of which no profile was measured (generic)
+    "software"   // it works, or waits for its host, as its software does: unsure where no run of that was measured (unsure_shares())
 };
+using Shares = std::array<double, kShares.size()>;
 
 struct Workload {
   WorkloadKind kind;
   double log2_parameters = 0;  // base-2 logarithm of the number of the model's parameters
-  std::array<double, kShares.size()> shares{};
+  Shares shares{};
 };
+
+// Returns the shares that make the forecast less sure. `generic` is no software whose runs could be measured.
+[[nodiscard]] Shares unsure_shares(const Workload& w, bool software_was_measured);
 
 // Returns the features and the numbers of a simulated plan; kind.own is left false. Cost: O(operators).
 [[nodiscard]] Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);

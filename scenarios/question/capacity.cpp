@@ -181,6 +181,23 @@ class Reader {
   std::vector<std::string> texts_;  // of the machines' documents
 };
 
+void check_budget(MapReader& in, const CapacityTerms& terms, Diagnostics& sink) {
+  const auto costs = [](const CandidateTerms& c) { return c.price || c.owned; };
+  if (terms.budget && sink.empty() && std::ranges::none_of(terms.candidates, costs))
+    in.complain("budget", "no candidate has a price to compare with it", "add e.g. price: 2.50 USD/gpu/h to the candidates");
+}
+
+// 300 tokens are a slip of the pen for 300B.
+void add_work_note(CapacityQuestion& question, const Variant& machine) {
+  const auto batch = static_cast<double>(machine.training.global_batch);
+  const Work& work = question.terms.work;
+  const double each = work.unit == Work::Unit::tokens ? batch * static_cast<double>(machine.model->tokens_per_sample()) : batch;
+  if (work.unit != Work::Unit::iterations && work.amount < each)
+    question.notes.push_back({base::NoteKind::caution, "under-an-iteration",
+                              fmt::format("the whole training is less than one iteration, of {:.12g} {}: is train right?", each,
+                                          work.unit == Work::Unit::tokens ? "tokens" : "samples")});
+}
+
 void check_work(const Yaml& section, const CapacityQuestion& question, const Variant& machine, Diagnostics& sink) {
   if (question.terms.work.unit != Work::Unit::tokens || machine.model->tokens_per_sample() > 0) return;
   const Yaml* train = section.find("train");
@@ -221,7 +238,11 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
   Reader reader(scenario, loader, question, sink);
   for (std::size_t i = 0; candidates != nullptr && i < candidates->items.size(); ++i)
     reader.read(candidates->items[i], fmt::format("{}[{}]", in.path_of("candidates"), i));
-  if (!question.machines.empty()) check_work(section, question, question.machines.front(), sink);
+  check_budget(in, question.terms, sink);
+  if (!question.machines.empty()) {
+    check_work(section, question, question.machines.front(), sink);
+    add_work_note(question, question.machines.front());
+  }
   add_batch_note(question);
   add_precision_note(question);
   return question;

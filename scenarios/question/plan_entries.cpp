@@ -21,10 +21,28 @@ using search::Planner;
 
 using PlanKind = std::variant<PlannerEntry, FileEntry>;
 
+// What other tools call plans.
+struct PlanWord {
+  std::string_view word, way;
+};
+constexpr PlanWord kPlanWords[] = {
+    {"dp", "data-parallel"},           {"ddp", "data-parallel"},
+    {"zero1", "fsdp: {stage: zero1}"}, {"zero2", "fsdp: {stage: zero2}"},
+    {"zero3", "fsdp: {stage: zero3}"}, {"deepspeed", "fsdp: {stage: zero3}, and framework: deepspeed in training"}};
+
+// Whether a word is an option of megatron's grid: those have the words of the field.
+bool is_degree(const std::string& word) {
+  return std::ranges::any_of(search::find_planner("megatron")->options, [&](const search::Option& o) { return o.key == word; });
+}
+
 void refuse_kind(const std::string& word, const base::Mark& mark, const std::string& path, Diagnostics& sink) {
   std::vector<std::string> known = search::planner_kinds();
   known.emplace_back("file");
-  sink.add(mark, path, fmt::format("unknown plan \"{}\"", word), base::suggest(word, known));
+  const auto way = std::ranges::find(kPlanWords, word, &PlanWord::word);
+  sink.add(mark, path, fmt::format("unknown plan \"{}\"", word),
+           way != std::end(kPlanWords) ? fmt::format("write {}", way->way)
+           : is_degree(word)           ? fmt::format("it is an option: write megatron: {{{}: ...}}", word)
+                                       : base::suggest(word, known));
 }
 
 // The words that choose among planners of one kind.
@@ -49,7 +67,7 @@ FileEntry read_file(const Yaml& value, const std::string& path, const std::files
   if (!text) return {};
   FileEntry entry{.plan = nullptr, .mark = value.mark};
   try {
-    entry.plan = std::make_shared<const pcg::Plan>(pcg::read_plan(base::read_yaml(directory / *text)));
+    entry.plan = std::make_shared<const pcg::Plan>(pcg::read_plan(base::read_yaml(value, path, directory)));
   } catch (const base::InputError& e) { sink.add_all(e); }
   return entry;
 }
@@ -126,7 +144,11 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
     else if (e.key == "framework")
       framework.emplace(read_framework(e.value, path + ".framework", directory, sink)).named_by = Framework::NamedBy::entry;
     else if (kind == nullptr) kind = &e;
-    else sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
+    else if (e.key == "file" || search::find_planner(e.key) != nullptr)
+      sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
+    else
+      sink.add(e.key_mark, path, fmt::format("\"{}\" is beside {}, not among its options", e.key, kind->key),
+               fmt::format("indent it below {0}, or write {0}: {{{1}: ...}}", kind->key, e.key));
   }
   if (kind == nullptr) {
     sink.add(item.mark, path, "the entry names no plan", "write e.g. {megatron: {tensor: 2}, name: ours}");

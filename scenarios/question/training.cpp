@@ -53,9 +53,9 @@ std::optional<pcg::Framework> named(const Yaml& word, const std::string& path, D
 }
 
 // The profile's map in a file; nullopt: it has problems.
-std::optional<Yaml> section_of(const std::filesystem::path& file, Diagnostics& sink) {
+std::optional<Yaml> section_of(const Yaml& file, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
   try {
-    Yaml document = base::read_yaml(file);
+    Yaml document = base::read_yaml(file, path, directory);
     (void)profiles::load_framework_profile(document);
     return std::move(*document.find("framework"));
   } catch (const base::InputError& e) { sink.add_all(e); }
@@ -75,7 +75,7 @@ std::optional<Yaml> start_of(const Yaml& map, const std::string& path, const std
     return framework ? std::optional(profiles::framework_section(*framework)) : std::nullopt;
   }
   const auto text = base::as_text(*file, path + ".file", sink);
-  return text ? section_of(directory / *text, sink) : std::nullopt;
+  return text ? section_of(*file, path + ".file", directory, sink) : std::nullopt;
 }
 
 pcg::Precision natural_precision(const topology::Cluster& cluster) {

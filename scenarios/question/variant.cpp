@@ -42,6 +42,13 @@ const Yaml* find_value(const Yaml& y, const IsMeant& is_meant) {
   return nullptr;
 }
 
+void check_bf16_layers(const Yaml& document, const pcg::Bf16Layers& kept, const pcg::Graph& model, Diagnostics& sink) {
+  const auto layers = std::ranges::count_if(model.blocks(), [](const pcg::Block& b) { return b.weighty && !b.auxiliary; });
+  if (kept.first + kept.last > layers)
+    sink.add(document.find("training")->find("bf16_layers")->mark, "training.bf16_layers",
+             fmt::format("first {} and last {} are more than the {} layers of {}", kept.first, kept.last, layers, model.name()));
+}
+
 // The profile that `load` gives; nullopt: its problems are reported, at `mark` where the file is not there at all.
 template <class Load>
 auto profile_of(const std::string& name, base::Mark mark, const char* path, Diagnostics& sink, Load&& load)
@@ -168,6 +175,7 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
       sink.add(document.find("training")->mark, "training", fmt::format("with {} samples {}", training->config.global_batch, e.what()));
     }
   }
+  if (training && sound && model) check_bf16_layers(document, training->config.bf16_layers, *model, sink);
   if (!cluster || !training || !model || sink.size() != before) return std::nullopt;
   const std::vector<std::string> of_model = pcg::models::model_notes(*document.find("model"), directory_);
   notes.insert(notes.end(), of_model.begin(), of_model.end());

@@ -77,8 +77,7 @@ SearchResult Confirmation::result(const Budget& budget) && {
   r.lost.resize(std::min(r.lost.size(), kMostLost));
   r.objective = best->time();
   if (best->expected)
-    r.notes.push_back(fmt::format("the costs that the search adds up make the plan {:.4g} s, the simulation {:.4g} s ({:+.1f} %)",
-                                  best->expected->value(), r.objective->value(), (*best->expected / *r.objective - 1) * 100));
+    r.notes.emplace_back("cost-and-simulation", best->expected->value(), r.objective->value(), *best->expected / *r.objective - 1);
   r.best = std::move(best->plan);
   r.simulation = std::move(best->simulation);
   return r;

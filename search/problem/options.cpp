@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 #include "base/diagnostics.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
@@ -71,10 +72,11 @@ std::span<const rules::Rule> rules_to_ask(const GivenRules& given) {
   return given.of_file ? given.of_file->rules : rules::builtin_algebraic_rules().rules;
 }
 
-std::string asked_text(const GivenRules& given) {
-  const rules::Selection& s = *given.of_file;
-  const std::size_t all = std::accumulate(s.count.begin(), s.count.end(), std::size_t{0});
-  return fmt::format("{} of the {} rules of {} are asked; {}", s.rules.size(), all, given.file.string(), left_out_text(s));
+base::Fact rules_asked(const GivenRules& given) {
+  const auto& count = given.of_file->count;
+  const std::size_t all = std::accumulate(count.begin(), count.end(), std::size_t{0});
+  return std::apply(
+      [&](std::size_t asked, auto... left_out) { return base::Fact("rules-asked", asked, all, given.file.string(), left_out...); }, count);
 }
 
 std::string type_text(const Option& o) { return std::visit(TypeText{}, o.type); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/fact.hpp"
 #include "base/units.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/problem/budget.hpp"
@@ -39,9 +40,9 @@ struct GivenRules {
 // Returns: the rules of the file, where one was named, or those that ship. They live as long as `given`, or for ever.
 [[nodiscard]] std::span<const rules::Rule> rules_to_ask(const GivenRules& given);
 
-// "12 of the 30 rules of mine.yaml are asked; left out: 18 have layout operators".
+// Returns: the number of the file's rules that are asked, of all, the file, and the numbers that are left out, by rules::LeftOut.
 // Requires: a file was named.
-[[nodiscard]] std::string asked_text(const GivenRules& given);
+[[nodiscard]] base::Fact rules_asked(const GivenRules& given);
 
 // A default outside the range means "not given"; the option's `otherwise` then says what happens.
 struct WholeNumber {

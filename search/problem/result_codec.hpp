@@ -19,7 +19,7 @@ inline void from_json(const nlohmann::json& j, Plan& plan) { plan = read_plan(ba
 
 namespace base {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Note, kind, code, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fact, code, values)
 
 }  // namespace base
 

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fact.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
 #include "search/problem/refusal.hpp"
@@ -89,7 +90,7 @@ struct SearchResult {
   std::uint64_t candidates = 0;                     // plans that were built to be confirmed; those of a ranking do not count
   std::uint64_t counted = 0;                        // steps that the option `candidates` limits
   std::vector<LostCandidate> lost;                  // the most telling first, kMostLost at most
-  std::vector<std::string> notes;                   // what the planner has to say of its search, one sentence each
+  std::vector<base::Fact> notes;                    // what the planner has to say of its search
 };
 
 // The answer of a planner that follows a rule: the one plan that the rule gives, which counts as optimal because the rule has no other

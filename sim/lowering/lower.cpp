@@ -1,7 +1,5 @@
 #include "sim/lowering/lower.hpp"
 
-#include <fmt/core.h>
-
 #include "base/check.hpp"
 #include "sim/lowering/passes.hpp"
 #include "sim/memory/activations.hpp"
@@ -85,23 +83,12 @@ const Program& Lowerer::lower(const Variant& variant) & {
     synchronised.insert(synchronised.end(), b.synchronised.begin(), b.synchronised.end());
   }
   blocks.update = update(variant, synchronised);
-  if (plan_.overlap.tensor == true && !program_.has_shares())
-    program_.add_note(base::NoteKind::caution, "overlap-unused",
-                      "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter after it");
-  if (!data_.synchronisation.divides())
-    program_.add_note(base::NoteKind::caution, "uneven-groups",
-                      fmt::format("the holders of some weights do not divide into {} groups: all of them share these weights out",
-                                  plan_.memory.zero.groups));
-  if (plan_.training.constant_tokens)
-    program_.add_note(
-        base::NoteKind::assumption, "constant-tokens",
-        "all tokens are equal: products draw less power and keep their benchmark rate, which data of a real training does not leave them");
+  if (plan_.overlap.tensor == true && !program_.has_shares()) program_.add_note(base::Fact("overlap-unused"));
+  if (!data_.synchronisation.divides()) program_.add_note(base::Fact("uneven-groups", plan_.memory.zero.groups));
+  if (plan_.training.constant_tokens) program_.add_note(base::Fact("constant-tokens"));
   const Program& program = program_.build(std::move(blocks), interned_, costs_);
-  if (plan_.overlap.experts == true && !exchanges_tokens(program))
-    program_.add_note(base::NoteKind::caution, "overlap-unused",
-                      "overlap experts hides nothing, because no tokens travel to their experts");
-  if (std::optional<std::string> unused = unused_dispatch(plan_, data_.flow, program, cluster_))
-    program_.add_note(base::NoteKind::caution, "dispatch-unused", std::move(*unused));
+  if (plan_.overlap.experts == true && !exchanges_tokens(program)) program_.add_note(base::Fact("expert-overlap-unused"));
+  if (auto unused = unused_dispatch(plan_, data_.flow, program, cluster_)) program_.add_note(std::move(*unused));
   return program;
 }
 

@@ -36,7 +36,7 @@ class ProgramBuilder {
   // Whether some part is a share of a node's kernels.
   [[nodiscard]] bool has_shares() const { return !seconds_of_share_.empty(); }
   // Notes are kept once.
-  void add_note(base::NoteKind kind, std::string code, std::string text);
+  void add_note(base::Fact fact);
 
   // The program that these blocks make, with what `interned` has numbered, and notes of what the costs assume. It changes with the next.
   const Program& build(PassBlocks blocks, const Interning& interned, const CostTable& costs);
@@ -130,7 +130,7 @@ struct Lowering {
 [[nodiscard]] bool exchanges_tokens(const Program& program);
 
 // Returns a note on what the library that the plan names for dispatch does not change, if there is such a thing.
-[[nodiscard]] std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
-                                                         const topology::Cluster& cluster);
+[[nodiscard]] std::optional<base::Fact> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
+                                                        const topology::Cluster& cluster);
 
 }  // namespace sim

@@ -1,7 +1,5 @@
 #include "sim/lowering/lowering.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -77,9 +75,8 @@ BlockId ProgramBuilder::add(Block block) {
   return BlockId(program_.blocks.size() - 1);
 }
 
-void ProgramBuilder::add_note(base::NoteKind kind, std::string code, std::string text) {
-  base::Note note{kind, std::move(code), std::move(text)};
-  if (std::ranges::find(program_.notes, note) == program_.notes.end()) program_.notes.push_back(std::move(note));
+void ProgramBuilder::add_note(base::Fact fact) {
+  if (std::ranges::find(program_.notes, fact) == program_.notes.end()) program_.notes.push_back(std::move(fact));
 }
 
 const Program& ProgramBuilder::build(PassBlocks blocks, const Interning& interned, const CostTable& costs) {
@@ -92,17 +89,11 @@ const Program& ProgramBuilder::build(PassBlocks blocks, const Interning& interne
   append_new(interned.movements(), program_.movements);
   program_.kinds = costs.kinds();
   for (const auto& [generation, share] : costs.assumed_shares())
-    add_note(base::NoteKind::assumption, "sustained-assumed",
-             share < 1
-                 ? fmt::format("products keep {:g} of their benchmark rate in training: an assumption, no training on {} was measured",
-                               share, generation)
-                 : fmt::format("products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}",
-                               pcg::name_of(framework_.framework), generation));
+    add_note(share < 1 ? base::Fact("sustained-assumed", share, generation)
+                       : base::Fact("sustained-missing", pcg::name_of(framework_.framework), generation));
   for (const auto& [type, limit] : costs.limits()) {
     const profiles::DeviceProfile& device = profiles::device_profile(type);
-    add_note(base::NoteKind::assumption, "power-limit",
-             fmt::format("{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption", device.name,
-                         limit.value(), device.power.value(), profiles::limited(device, limit).clock));
+    add_note(base::Fact("power-limit", device.name, limit.value(), device.power.value(), profiles::limited(device, limit).clock));
   }
   return program_;
 }

@@ -1,7 +1,5 @@
 #include "sim/lowering/lowering.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 namespace sim {
@@ -32,8 +30,8 @@ bool exchanges_tokens(const Program& program) {
   });
 }
 
-std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
-                                           const topology::Cluster& cluster) {
+std::optional<base::Fact> unused_dispatch(const pcg::Plan& plan, const FlowGraph& flow, const Program& program,
+                                          const topology::Cluster& cluster) {
   if (plan.dispatch == pcg::Dispatch::all_to_all) return std::nullopt;
   const bool gathers = plan.dispatch == pcg::Dispatch::all_gather;
   bool passed_on = false, crosses = gathers;
@@ -46,13 +44,9 @@ std::optional<std::string> unused_dispatch(const pcg::Plan& plan, const FlowGrap
         crosses = crosses || (t.forwarding.copies > 0 && cluster.device(t.group.front()).domain != cluster.device(t.group.back()).domain);
       }
   const std::string& name = pcg::name_of(plan.dispatch);
-  if (!passed_on)
-    return fmt::format("dispatch {} changes nothing, because no tokens travel to experts{}", name, gathers ? "" : " by all-to-all");
+  if (!passed_on) return base::Fact("dispatch-unused", name, gathers);
   if (crosses) return std::nullopt;
-  return fmt::format(
-      "dispatch {} saves nothing on the network: ranks that share experts are in one NVLink domain, where a token goes once "
-      "to each rank",
-      name);
+  return base::Fact("dispatch-saves-nothing", name);
 }
 
 }  // namespace sim

@@ -2,8 +2,6 @@
 // the norm that clips them, the optimizer, gathering weights that ZeRO-1 and -2 updated in shards, and casting them for low precision.
 #include "sim/lowering/passes.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "sim/dataflow/dataflow.hpp"
@@ -104,9 +102,7 @@ class UpdateEmitter {
 
   void optimize() {
     if (l_.plan.training.optimizer == pcg::Optimizer::muon && (l_.variant.zero >= 2 || l_.plan.memory.offload.optimizer))
-      l_.program.add_note(base::NoteKind::assumption, "muon-shards",
-                          "Muon on shards of gradients, or on hosts: what it takes to bring matrices together, or hosts to multiply "
-                          "them, is not counted");
+      l_.program.add_note(base::Fact("muon-shards"));
     for (int s = 0; s < l_.plan.stages; ++s) {
       if (l_.plan.memory.offload.optimizer) {
         optimize_on_hosts(s);
@@ -155,10 +151,7 @@ class UpdateEmitter {
       const std::uint32_t done = add(StreamKind::host_update, hosts.update(s.parameters), "update", std::move(ready), {});
       optimized_[stage].push_back(add(StreamKind::from_host, hosts.from_host(s.weights), "weights", {done}, {}));
     }
-    l_.program.add_note(
-        base::NoteKind::assumption, "host-update",
-        fmt::format("hosts take {:.3g} ns to update an offloaded parameter on one CPU: recalled from ZeRO-Offload, not measured",
-                    kHostUpdate.value() * 1e9));
+    l_.program.add_note(base::Fact("host-update", kHostUpdate.value()));
   }
 
   void gather() {

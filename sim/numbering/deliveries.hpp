@@ -40,9 +40,7 @@ class Resharded {
     std::optional<MovementId> movement;
   };
   // Adds what nodes of this stage make; it gets the next number.
-  void add(Resharding resharding, int stage) {
-    all_.push_back({std::move(resharding), made_by_[static_cast<std::size_t>(stage)]++, std::nullopt});
-  }
+  void add(Resharding resharding, int stage) { all_.push_back({resharding, made_by_[static_cast<std::size_t>(stage)]++, std::nullopt}); }
 
   Interning& interned_;
   std::vector<Entry> all_;

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/diagnostics.hpp"
+#include "base/fact.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
@@ -160,7 +160,7 @@ struct Program : PassBlocks {
     int stage;
   };
   std::vector<Home> events;  // by EventId
-  std::vector<base::Note> notes;
+  std::vector<base::Fact> notes;
   profiles::ByBasis<std::set<pcg::KernelKind>> kinds;  // of kernels, by the basis of their times
 };
 

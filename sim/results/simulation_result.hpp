@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostics.hpp"
+#include "base/fact.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
@@ -129,7 +129,7 @@ struct SimulationResult {
   std::optional<int> simulated_micro_batches;  // fewer than the plan has, where the others repeat them; nullopt: all
   std::uint64_t activities = 0;
   profiles::ByBasis<base::Seconds> compute_by_basis;   // kernel seconds, over all simulated devices
-  std::vector<base::Note> notes;                       // "192 devices simulated as 6: ...", extrapolations, rounded sizes
+  std::vector<base::Fact> notes;                       // what was folded, extrapolated, assumed, rounded; what changes nothing
   std::vector<Span> spans;                             // if asked for, by device, stream, start
   std::vector<std::vector<std::uint32_t>> stands_for;  // if asked for: per simulated device those that do the same, itself first, ascending
   std::vector<MemorySample> memory_over_time;          // if asked for

@@ -27,3 +27,9 @@ TEST_CASE("every damaged row is reported at once") {
         "    3 | 1,2,3\n"
         "      | ^~~ is the file cut off?");
 }
+
+TEST_CASE("columns that something else than commas separates are said to be so") {
+  CHECK(input_error_text([] { (void)base::parse_csv("a;b\n1;2\n", "t.csv"); }) ==
+        "t.csv:1:1: columns are separated by semicolons\n    1 | a;b\n      | ^~~ separate them by commas");
+  CHECK(input_error_text([] { (void)base::parse_csv("a\tb\n1\t2\n", "t.csv"); }).starts_with("t.csv:1:1: columns are separated by tabs"));
+}

@@ -63,6 +63,11 @@ TEST_CASE("the nearest name is found by edit distance") {
   CHECK(nearest_name("nodez", std::vector<std::string>{"node", "nodes"}) == "node");  // of those at one distance the first
   CHECK(nearest_name("unipa", shipped) == "uniap");
   CHECK(nearest_name("un", shipped).empty());
+  CHECK(nearest_name("DGX_H100", shipped) == "dgx-h100");
+  CHECK(nearest_name("BF16", std::vector<std::string>{"fp16", "bf16"}) == "bf16");
+  CHECK(nearest_name("bfloat16", std::vector<std::string>{"fp16", "bf16"}) == "bf16");
+  CHECK(nearest_name("--seq-length", std::vector<std::string>{"--on", "--sequence-length"}) == "--sequence-length");
+  for (const char* far : {"gpus", "tp", "fp8"}) CHECK(nearest_name(far, std::vector<std::string>{"jobs", "on", "fp32"}).empty());
   CHECK(suggest("nodez", kNames) == "did you mean \"nodes\"?");
   CHECK(suggest("bandwidth", kNames) == "one of: nodes, links, network");
   CHECK(suggest("bandwidth", {}).empty());

@@ -54,18 +54,37 @@ TEST_CASE("every duplicate key is reported, with its path") {
 }
 
 TEST_CASE("text that is not YAML is reported where it stops to be") {
-  CHECK(error_of("a: {b: [\n") == "f.yaml:2:1: not YAML: end of sequence flow not found\n    2 | \n      | ^");
-  CHECK(error_of("a:\n\tb: 1\n") == "f.yaml:2:3: not YAML: illegal map value\n    2 | \tb: 1\n      | \t ^");
+  CHECK(error_of("a: {b: [\n") ==
+        "f.yaml:2:1: not YAML: end of sequence flow not found\n    2 | \n      | ^~~ the \"[\" in line 1 has no end");
+  CHECK(error_of("a:\n\tb: 1\n") ==
+        "f.yaml:2:3: not YAML: illegal map value\n    2 | \tb: 1\n      | \t ^~~ indent line 2 with blanks, not with tabs");
+  CHECK(error_of("a:\n\xC2\xA0\xC2\xA0"
+                 "b: 1\n  c: 2\n")
+            .find("indent line 2 with blanks") != std::string::npos);
+  CHECK(error_of("a: {b: 1\nc:\n  d: 2\n").ends_with("~~ the \"{\" in line 1 has no end"));
+  CHECK(error_of("a: [gpu[0-3], cpu0]\n").find("a text that has brackets needs quotes") != std::string::npos);
+  CHECK(error_of("a:\n  b:1\n  c: 2\n").find("\"key: value\" with a blank after the colon") != std::string::npos);
   const std::string anchor = error_of("a: *b\n");  // since 0.8 yaml-cpp names it, too
   CHECK(anchor.starts_with("f.yaml:1:4: not YAML: the referenced anchor is not defined"));
   CHECK(anchor.ends_with("\n    1 | a: *b\n      |    ^"));
   CHECK(error_of("a: \"x\n") == "f.yaml:1:4: a: the quote that starts here does not end\n    1 | a: \"x\n      |    ^");
 }
 
+TEST_CASE("a value that is missing is reported where it is missed, not where the next begins") {
+  const auto mark_of = [](const char* text) { return parse_yaml(text, "f.yaml").entries[0].value.mark; };
+  CHECK(mark_of("a:\n\n# b\nb: 1\n").line == 1);
+  CHECK(mark_of("a:\n").line == 1);
+  CHECK(mark_of("a: null\nb: 1\n").column == 4);
+  const Yaml list = parse_yaml("a:\n  -\n  - b\n", "f.yaml");
+  CHECK(list.find("a")->items[0].mark.line == 2);
+  CHECK(list.find("a")->items[0].mark.column == 3);
+}
+
 TEST_CASE("what YAML allows and we do not is said") {
   CHECK(error_of("? [a]\n: b\n") == "f.yaml:1:3: a key must be text\n    1 | ? [a]\n      |   ^");
   CHECK(error_of("a: !b c\n") == "f.yaml:1:4: a: the tag \"!b\" is not supported\n    1 | a: !b c\n      |    ^~~ remove it");
-  CHECK(error_of("a: 1\n---\nb: 2\n") == "f.yaml: more than one document: only one is allowed");
+  CHECK(error_of("a: 1\n---\nb: 2\n") ==
+        "f.yaml:2:1: more than one document: only one is allowed\n    2 | ---\n      | ^~~ make a file of each");
   CHECK(error_of("a: &b [*b]\n") == "f.yaml:1:8: a[0]: an alias inside the value that it stands for\n    1 | a: &b [*b]\n      |        ^");
 }
 

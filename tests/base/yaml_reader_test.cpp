@@ -98,6 +98,53 @@ TEST_CASE("a wrong type says what was found") {
         "f.yaml:1:12: cluster.optimizer: unknown optimizer \"adm\"\n    1 | optimizer: adm\n      |            ^~~ did you mean \"adam\"?");
 }
 
+TEST_CASE("a number that is written otherwise leads to ours") {
+  const auto hint = [](const std::string& text) {
+    const std::string said = complaints("n: " + text + "\n", [](MapReader& r) { r.integer("n"); });
+    return said.substr(std::min(said.size(), said.rfind('^')));
+  };
+  CHECK(hint("1,024") == "^~~ write 1024");
+  CHECK(hint("1_024") == "^~~ write 1024");
+  CHECK(hint("010") == "^~~ write 10");  // eight in YAML 1.1
+  CHECK(hint("128k") == "^~~ write 128000, or 131072");
+  CHECK(hint("4M") == "^~~ write 4e6");
+  CHECK(hint("4x") == "^~~ write 4");
+  CHECK(hint("99999999999999999999") == "^~~ write at most 9007199254740992");
+  CHECK(hint("50%") == "^");
+  CHECK(hint("0,9") == "^");
+  CHECK(hint("four") == "^");
+  const auto share = [](const char* text) { return complaints(text, [](MapReader& r) { r.number("n"); }); };
+  CHECK(share("n: 50%\n").ends_with("~~ write 0.5"));
+  CHECK(share("n: 2:1\n").ends_with("~~ write 2"));
+  const auto amount = [](const char* text) { return complaints(text, [](MapReader& r) { r.amount("n", 1, 1'000'000'000'000'000); }); };
+  CHECK(amount("n: 2 T\n") == "");
+  CHECK(amount("n: 2t\n").ends_with("~~ write 2e12"));
+  CHECK(amount("n: 2TB\n").ends_with("~~ write e.g. 300e9, 300B or 2T"));
+}
+
+TEST_CASE("keys of other tools lead to ours, however they are written") {
+  const auto hint = [](const std::string& key) {
+    const std::string said = complaints(key + ": 1\n", [](MapReader& r) {
+      for (const char* known : {"tensor", "precision", "rank"}) (void)r.optional(known);
+      r.finish();
+    });
+    return said.substr(said.rfind("~~ ") + 3);
+  };
+  for (const char* key : {"tp", "tensor_model_parallel_size", "tensor-model-parallel-size", "--tensor-model-parallel-size", "TP"})
+    CHECK(hint(key) == "it is called \"tensor\" here");
+  CHECK(hint("bf16") == "write precision: bf16 in training");
+  CHECK(hint("lr") == "leave it out: it changes no time");
+  CHECK(hint("zero_optimization").starts_with("it is of a plan"));
+}
+
+TEST_CASE("a file without its version says how it begins; what is no map has an example") {
+  CHECK(complaints("nodes: 1\n", [](MapReader& r) { r.format(); }).ends_with("^~~ write \"foreshard: 1\" in the first line"));
+  Diagnostics sink;
+  const Yaml word = parse_yaml("dgx-h100", "f.yaml");
+  const MapReader r(word, "cluster", sink, "{preset: dgx-h100}");
+  CHECK(input_error_text([&] { sink.throw_if_any(); }).ends_with("^~~ write e.g. {preset: dgx-h100}"));
+}
+
 TEST_CASE("what is no map is said once, and reads as empty") {
   CHECK(complaints("[a]", [](MapReader& r) {
           r.require("links");

@@ -75,6 +75,7 @@ TEST_CASE("what calibrate wrote is used without a build, from any folder, and ke
 TEST_CASE("quiet imports write files and say nothing") {
   const Folder f;
   const std::string output = (f.path / "c.yaml").string();
+  CHECK(call(f, "import " SOURCE_DIRECTORY "/scenarios/files/hgx-h100-topo.txt --gpu h100 --output " + output).code == 2);
   const Outcome o = call(f, "import " SOURCE_DIRECTORY "/scenarios/files/hgx-h100-topo.txt --gpu h100-sxm-80gb --quiet --output " + output);
   CHECK(o.code == 0);
   CHECK(o.out.empty());
@@ -166,6 +167,15 @@ TEST_CASE("ask answers without a file, and shows the scenario that it makes") {
   CHECK(answered.out.starts_with("kind,scenario,model,"));
   CHECK(call(f, "ask bert-larg --on summit").err.find("did you mean \"bert-large\"?") != std::string::npos);
   CHECK(call(f, "ask bert-large --on sumit").err.find("did you mean \"summit\"?") != std::string::npos);
+  CHECK(call(f, "ask meta-llama/Llama-3.1-8B --on summit").err.find("nothing is downloaded") != std::string::npos);
+  CHECK(call(f, "ask bert-large --on summit --plan ''").code == 2);
+  CHECK(call(f, "ask bert-large --on summit --plan 'tensor 4 pipeline 2'").err.find("write e.g. \"tensor 4, pipeline 2\"") !=
+        std::string::npos);
+  CHECK(call(f, "ask bert-large --on summit --what-if '50 GB/s infiniband' --show").out.find("bandwidth: 50 GB/s") != std::string::npos);
+  CHECK(call(f, "ask bert-large --on summit --batch 1.5").err ==
+        "foreshard ask: --batch cannot be \"1.5\"\n       write an integer above 0\n");
+  CHECK(call(f, "ask bert-large --on summit --on dgx-2").err.starts_with("foreshard ask: --on is given twice\n"));
+  CHECK(call(f, "calibrate x.csv").err.starts_with("foreshard calibrate: --device, --network or --framework is missing\n"));
   CHECK(call(f, "ask bert-large --on summit --what-if '4x nvlnk'").err.find("did you mean \"nvlink\"?") != std::string::npos);
 }
 
@@ -181,7 +191,7 @@ TEST_CASE("diff says what changed between two results, and is a test with a limi
   CHECK(changed.out.find("cluster.nodes: 1 -> 2") != std::string::npos);
   CHECK(call(f, "diff " + one + " " + two + " --limit 5%").code == 1);
   CHECK(call(f, "diff " + one + " " + one + " --limit 0").code == 0);
-  CHECK(call(f, "diff " + one + " " + two + " --limit much").code == 2);
+  for (const char* limit : {"much", "5", "-5%"}) CHECK(call(f, "diff " + one + " " + two + " --limit " + limit).code == 2);
 }
 
 TEST_CASE("help, -V, and what a command line lacks, in our words") {

@@ -39,11 +39,11 @@ TEST_CASE("an odd vocabulary is told with its share of the linear layers' work")
 
 TEST_CASE("what counts is the row of a shard, and the run's notes say it") {
   const topology::Cluster cluster = test::dgx_a100(1, 2);
-  const auto told = [&](std::int64_t vocabulary) {
+  const auto noted = [&](std::int64_t vocabulary) {
     const auto notes = sim::simulate_plan(plan_of(vocabulary, pcg::Precision::bf16, cluster, 2), cluster).notes;
-    return std::ranges::any_of(notes,
-                               [](const base::Note& n) { return n.text.find("no whole multiple of 8 numbers") != std::string::npos; });
+    const auto at = std::ranges::find(notes, "misaligned-products", &base::Fact::code);
+    return at != notes.end() && at->values.at(1) == base::Fact::Value(std::int64_t{8});
   };
-  CHECK_FALSE(told(5008 * 2));
-  CHECK(told(5004 * 2));  // 8 numbers divide it, but not its half
+  CHECK_FALSE(noted(5008 * 2));
+  CHECK(noted(5004 * 2));  // 8 numbers divide it, but not its half
 }

@@ -45,9 +45,8 @@ TEST_CASE("modules that are recomputed together cost what they cost one by one")
 
 TEST_CASE("a part that a model has not is said to change nothing") {
   const auto notes_of = [](Module m) { return simulated(1, pcg::Recompute::none, {0, {m}}).notes; };
-  const std::string said = "recompute: moe changes nothing, because no layer of this model has such a part";
-  CHECK(std::ranges::count(notes_of(Module::moe), said, &base::Note::text) == 1);
-  CHECK(std::ranges::count(notes_of(Module::mlp), said, &base::Note::text) == 0);
+  CHECK(std::ranges::count(notes_of(Module::moe), base::Fact("recomputed-part-missing", "moe")) == 1);
+  CHECK(std::ranges::count(notes_of(Module::mlp), "recomputed-part-missing", &base::Fact::code) == 0);
 }
 
 TEST_CASE("one of two layers costs half of both") {

@@ -29,6 +29,7 @@ TEST_CASE("empty files") {
 
 TEST_CASE("foreign files") {
   CHECK(made::refusal("hello").starts_with("f: is no measurement file that is known"));
+  CHECK(made::refusal("bash: nvidia-smi: command not found").find("nvidia-smi topo -m") != std::string::npos);
   CHECK(made::refusal(std::string("\x7f"
                                   "ELF\0\0\0\0",
                                   8))

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <regex>
 
 #include "scenario_text.hpp"
 #include "scenarios/answer/run.hpp"
@@ -16,13 +17,13 @@ namespace {
 using namespace scenarios;
 
 const WorkloadKind kKind{"megatron", "a100", "several nodes", "half", "whole", "dense"};
-const WorkloadKind kOther{"pytorch", "a100", "several nodes", "half", "sharded", "dense"};
+const WorkloadKind kOther{"pytorch", "a100", "several nodes", "half", "whole", "experts"};
 
-// Two groups of the same weight: one of the question's kind, one of another framework with sharded replicas, whose residuals are wider.
+// Two groups of the same weight: one of the question's kind, one of another framework and of experts, whose residuals are wider.
 IntervalModel model() {
   IntervalModel m;
   m.tail = 0.1;
-  m.similarity = {.other_framework = 0.1, .other_feature = 0.5, .per_doubling = 0.5};
+  m.similarity = {.other_software = 0.1, .other_feature = 0.5, .per_doubling = 0.5};
   m.growth.rate = {1, 2};
   m.groups.push_back({"near", kKind, 40, 30, 33, 1, {-0.1, 0, 0.1, 0.2}});
   m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}});
@@ -47,8 +48,16 @@ std::string problems_of(const std::string& text) {
 TEST_CASE("a group counts by what tells it from the question") {
   const IntervalModel m = model();
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question())) == 1);
-  // Another framework, and one other word: replicas.
+  // Another framework, and another feature: experts.
   CHECK(similarity_of(m.similarity, difference_of(m.groups[1], question())) == test::about(0.1 * 0.5));
+  // Sharded replicas and frozen weights are other software, once.
+  Workload w = question();
+  for (const auto& [replicas, trained] : {std::pair{"sharded", "all"}, {"whole", "part"}, {"sharded", "part"}}) {
+    w.kind.replicas = replicas;
+    w.kind.trained = trained;
+    CHECK(similarity_of(m.similarity, difference_of(m.groups[0], w)) == test::about(0.1));
+    CHECK(similarity_of(m.similarity, difference_of(m.groups[1], w)) == test::about(0.1 * 0.5));
+  }
   // Two doublings beyond the range, on either side.
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(35))) == test::about(0.25));
   CHECK(similarity_of(m.similarity, difference_of(m.groups[0], question(28))) == test::about(0.25));
@@ -82,14 +91,30 @@ TEST_CASE("the other group's own question gets its own, wider spread") {
   CHECK(s.high == test::about(0.6));
 }
 
-TEST_CASE("waiting for the host, kernels without a table and software without measured runs widen the spread") {
+TEST_CASE("waiting for the host and kernels without a table widen the spread") {
   Workload w = question();
   w.shares = {0.5, 0.25, 0};  // e^(1 x 0.5 + 2 x 0.25) = e
   CHECK(spread_for(model(), w).high == test::about(0.2 * std::exp(1)));
+}
+
+TEST_CASE("the share that hangs on software widens the spread where no run of that software was measured, and always of generic") {
   IntervalModel m = model();
   m.growth.rate[2] = 0.5;
-  w.shares = {0, 0, 1};
-  CHECK(spread_for(m, w).high == test::about(0.2 * std::exp(0.5)));
+  Workload w = question();
+  w.shares = {0, 0, 0.8};
+  CHECK(spread_for(m, w).high == test::about(0.2));
+  w.kind.own.framework = true;  // a profile of its own says what runs of it would
+  CHECK(spread_for(m, w).high == spread_for(model(), w).high);
+  w.kind.own = {};
+  w.kind.replicas = "sharded";
+  CHECK(spread_for(m, w).high == test::about(spread_for(model(), w).high * std::exp(0.4)));
+  CHECK(interval_for(m, w, base::Seconds(1)).note.text ==
+        "no run of megatron with sharded replicas was measured, and 80 % of the time hangs on what it does: the interval is 1.5 times as "
+        "wide for it");
+  w.kind = kKind;
+  w.kind.framework = m.groups[0].kind.framework = "generic";
+  CHECK(spread_for(m, w).high == test::about(0.2 * std::exp(0.4)));
+  CHECK(interval_for(m, w, base::Seconds(1)).note.text.starts_with("no software is named, and 80 % of the time hangs on what it does"));
 }
 
 TEST_CASE("the note says what widens the interval most, else how many measured runs are of its kind") {
@@ -201,6 +226,12 @@ TEST_CASE("features of a workload: shares of the iteration, the fabric that it s
     plan.zero = zero;
     CHECK(workload_of(plan, one, result).kind.replicas == (zero < 2 ? "whole" : "sharded"));
   }
+  CHECK(workload_of(plan, one, result).kind.trained == "all");
+  const std::string adapters =
+      std::regex_replace(test::in_fp32(test::kTwoGpus), std::regex("mlp-mnist"), "mlp-mnist, lora: {rank: 4, on: [layer1]}");
+  const Scenario adapted = test::load(adapters + "plans: [fsdp]\n");
+  CHECK(workload_of(*run_scenario(adapted, {}).runs[0].made, one, result).kind.trained == "part");
+  CHECK(workload_of(plan, one, result).shares[2] == test::about(0.7));  // all but 3 s of the 10, in which it waits for links
   const auto section = base::parse_yaml("{preset: dgx-a100-80gb, nodes: 2}", "test");
   const topology::Cluster two = topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");
   for (const auto& [gpus, fabric] : {std::pair(1, "one GPU"), std::pair(8, "one node"), std::pair(9, "several nodes")}) {

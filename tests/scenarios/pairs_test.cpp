@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <regex>
 
 #include "base/yaml/parse.hpp"
 #include "scenario_text.hpp"
@@ -252,6 +253,13 @@ TEST_CASE("runs are compared by their plans and machines: memory makes no other 
   CHECK(batch.against_base->low < batch.against_base->ratio);
   CHECK(batch.against_base->ratio == test::about(batch.samples_per_s / base.samples_per_s));
   CHECK(changes_between(base.facts, run_of(result, "fsdp", "base").facts) == only(Change::plan));
+}
+
+TEST_CASE("a what-if that says a default asks about the same work") {
+  const std::string gpt = std::regex_replace(test::in_fp32(test::kTwoGpus), std::regex("mlp-mnist"), "gpt3-125m");
+  const ScenarioResult result =
+      run_scenario(test::load(gpt + "plans: [data-parallel]\nwhat_if:\n  - {name: said, set: {model.sequence_length: 1024}}\n"), {});
+  CHECK(run_of(result, "data-parallel", "said").against_base->is_exact());
 }
 
 TEST_CASE("the favourite is the quickest plan with those that equal it, and they have its probability together") {

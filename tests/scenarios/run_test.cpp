@@ -165,7 +165,7 @@ TEST_CASE("too little memory is an answer with times, and what makes it") {
   const Run& x = find(r, "small", false);  // the libraries' 1 GiB alone is more
   CHECK(x.status == Status::out_of_memory);
   CHECK(x.simulation->iteration_time.value() > 0);
-  CHECK(scenarios::run_notes(x)[0].text.find("too much; most of it is workspace") != std::string::npos);
+  CHECK(scenarios::run_notes(x)[0].text.find("too much; the largest part is workspace") != std::string::npos);
 }
 
 TEST_CASE("a search of which nothing fits is an answer with times, and says that it found nothing better") {

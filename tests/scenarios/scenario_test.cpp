@@ -125,3 +125,13 @@ TEST_CASE("gradients are clipped by a word, or by the largest norm") {
   CHECK(test::problems(text("-1")).find("training.clip_gradients") != std::string::npos);
   CHECK(test::problems(text("norm")).find("training.clip_gradients") != std::string::npos);
 }
+
+TEST_CASE("no more layers stay in bf16 than the model has") {
+  const auto said = [](const char* layers) {
+    return test::problems(std::string("foreshard: 1\nmodel: {builtin: bert-large}\ncluster: {preset: dgx-h100}\n"
+                                      "training: {global_batch: 64, precision: fp8, bf16_layers: ") +
+                          layers + "}\nplans: [data-parallel]\n");
+  };
+  CHECK(said("{first: 12, last: 12}") == "");
+  CHECK(said("{first: 20, last: 20}").find("first 20 and last 20 are more than the 24 layers of bert-large") != std::string::npos);
+}

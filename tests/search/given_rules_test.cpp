@@ -70,8 +70,8 @@ TEST_CASE("without a file, those that ship are asked; of a file those that a sea
   const search::GivenRules given = search::load_given_rules(folder.path() / "two.yaml");
   REQUIRE(search::rules_to_ask(given).size() == 1);
   CHECK(search::rules_to_ask(given)[0].name == rules::builtin_algebraic_rules().rules[0].name);
-  CHECK(search::asked_text(given).find("1 of the 2 rules of ") == 0);
-  CHECK(search::asked_text(given).ends_with("two.yaml are asked; left out: 1 have layout operators"));
+  // 1 of 2; the other has layout operators.
+  CHECK(search::rules_asked(given) == base::Fact("rules-asked", 1, 2, (folder.path() / "two.yaml").string(), 1, 0, 0, 0));
 }
 
 TEST_CASE("what is wrong with a rule file is told at the option's place and at its own") {
@@ -126,7 +126,7 @@ TEST_CASE("a search applies the rules that it is given, and no others") {
   const search::SearchResult same = search::unity_search(q.problem(), {.rules = given, .steps = 300}, {});
   REQUIRE(same.best);
   CHECK(same.best->rewrites == all.best->rewrites);
-  CHECK(same.notes.back() == search::asked_text(given));
+  CHECK(same.notes.back() == search::rules_asked(given));
   const search::GivenRules useless = search::load_given_rules(folder.path() / "others.yaml");
   CHECK(search::unity_search(q.problem(), {.rules = useless, .steps = 300}, {}).best->rewrites.empty());
 }

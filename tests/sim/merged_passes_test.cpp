@@ -170,7 +170,8 @@ TEST_CASE("merged micro-batches that repeat themselves are extrapolated exactly"
     const auto cluster = wires(2 * stages, "10 GB/s");
     const pcg::Plan plan = with_experts(2, stages, 150, true);
     const auto r = sim::simulate_plan(plan, cluster);
-    CHECK(std::ranges::any_of(r.notes, [](const base::Note& n) { return n.text.find("micro-batches simulated as") != std::string::npos; }));
+    REQUIRE(r.simulated_micro_batches);
+    CHECK(std::ranges::count(r.notes, base::Fact("folded-micro-batches", 150, *r.simulated_micro_batches)) == 1);
     CHECK(r.iteration_time.value() == test::about(seconds(plan, cluster, false)));
   }
 }
@@ -211,7 +212,5 @@ TEST_CASE("launches of merged passes alternate as their kernels do") {
 TEST_CASE("a plan without experts says that merging its passes hides nothing") {
   pcg::Plan plan = test::pipeline_of(test::mlp(4, 256, 64), 2, 1, 8, pcg::ScheduleKind::one_f_one_b);
   plan.overlap.experts = true;
-  const auto notes = sim::simulate_plan(plan, test::star(1, 2)).notes;
-  CHECK(std::ranges::find(notes, "overlap experts hides nothing, because no tokens travel to their experts", &base::Note::text) !=
-        notes.end());
+  CHECK(std::ranges::count(sim::simulate_plan(plan, test::star(1, 2)).notes, base::Fact("expert-overlap-unused")) == 1);
 }

@@ -352,31 +352,28 @@ TEST_CASE("memory over an iteration goes up and down layer by layer, and its mos
   }
 }
 
-TEST_CASE("notes tell what is assumed, where it matters") {
-  const auto all_notes = [](const sim::SimulationResult& r) {
-    std::string all;
-    for (const base::Note& n : r.notes) all += n.text + "\n";
-    return all;
-  };
+TEST_CASE("notes say what is assumed, where it matters") {
   const auto graph = test::mlp(4, 4096, 4096);
   const auto on = [&](const char* gpu, int gpus, pcg::Framework framework) {
     auto plan = test::plan_of(graph, gpus > 1 ? test::Cuts{{"*", {{"b", gpus}}}} : test::Cuts{}, gpus);
     plan.training.precision = pcg::Precision::fp16;
     plan.training.framework = framework;
-    return all_notes(sim::simulate_plan(plan, test::star(1, gpus, "100 GB/s", "1 us", gpu)));
+    return sim::simulate_plan(plan, test::star(1, gpus, "100 GB/s", "1 us", gpu)).notes;
   };
-  const std::string l40s = on("l40s-48gb", 1, pcg::Framework::megatron);
-  CHECK(l40s.find("products keep 0.85 of their benchmark rate in training: an assumption, no training on l40s was measured\n") !=
-        std::string::npos);
-  const std::string h20 = on("h20-sxm-96gb", 1, pcg::Framework::megatron);
-  CHECK(h20.find("products keep their benchmark rate in training: an assumption, megatron's profile has no sustained.h20\n") !=
-        std::string::npos);
-  CHECK(l40s.find("host times of megatron: an assumption\n") != std::string::npos);
-  CHECK(l40s.find("network profile") == std::string::npos);  // nothing moves
-  const std::string a100 = on("a100-sxm-80gb", 2, pcg::Framework::deepspeed);
-  CHECK(a100.find("sustained") == std::string::npos);
-  CHECK(a100.find("host times of deepspeed: fitted to measured iterations\n") != std::string::npos);
-  CHECK(l40s.find("% of the kernels' time is by default efficiencies, nothing measured (") != std::string::npos);
-  CHECK(a100.find("no network profile: collectives take the wires' latency and bandwidth alone\n") != std::string::npos);
-  CHECK(on("a100-sxm-80gb", 1, pcg::Framework::generic).find("host times") == std::string::npos);  // it has none
+  const auto has = [](const std::vector<base::Fact>& notes, const base::Fact& fact) { return std::ranges::count(notes, fact) == 1; };
+  const auto has_any = [](const std::vector<base::Fact>& notes, const char* code) {
+    return std::ranges::any_of(notes, [&](const base::Fact& f) { return f.code.starts_with(code); });
+  };
+  const auto l40s = on("l40s-48gb", 1, pcg::Framework::megatron), h20 = on("h20-sxm-96gb", 1, pcg::Framework::megatron),
+             a100 = on("a100-sxm-80gb", 2, pcg::Framework::deepspeed);
+  CHECK(has(l40s, base::Fact("sustained-assumed", 0.85, "l40s")));
+  CHECK(has(h20, base::Fact("sustained-missing", "megatron", "h20")));
+  CHECK_FALSE(has_any(a100, "sustained"));
+  CHECK(has(l40s, base::Fact("host-times-assumed", "megatron")));
+  CHECK(has(a100, base::Fact("host-times", "deepspeed")));
+  CHECK_FALSE(has_any(on("a100-sxm-80gb", 1, pcg::Framework::generic), "host-times"));  // it has none
+  CHECK(has_any(l40s, "default-efficiencies"));
+  CHECK(has(a100, base::Fact("no-network-profile")));
+  CHECK_FALSE(has_any(l40s, "no-network-profile"));  // nothing moves
+  CHECK_FALSE(has_any(l40s, "network-profile"));
 }

@@ -43,11 +43,7 @@ bool same(const sim::SimulationResult& a, const sim::SimulationResult& b) {
          near(a.bytes.total.value(), b.bytes.total.value(), b.bytes.total.value());
 }
 
-bool is_extrapolated(const sim::SimulationResult& r) {
-  for (const base::Note& note : r.notes)
-    if (note.text.find("micro-batches simulated as") != std::string::npos) return true;
-  return false;
-}
+bool is_extrapolated(const sim::SimulationResult& r) { return std::ranges::count(r.notes, "folded-micro-batches", &base::Fact::code) == 1; }
 
 }  // namespace
 

@@ -73,7 +73,7 @@ TEST_CASE("everything that is wrong with a cluster made by hand") {
         "      |                        ^~~ did you mean \"gpu1\"?\n"
         "c.yaml:9:37: cluster.node.wires[1].link: no link is called \"wire\"\n"
         "    9 |     - {between: [gpu0, cpu1], link: wire}\n"
-        "      |                                     ^~~ did you mean \"w\"?\n"
+        "      |                                     ^~~ one of: w\n"
         "c.yaml:10:7: cluster.node.wires[2]: a wire needs either \"between\" or \"all_pairs\"\n"
         "   10 |     - {link: w}\n"
         "      |       ^\n"
@@ -120,7 +120,7 @@ TEST_CASE("a section that is no map, and an empty one") {
   CHECK(errors_of("[1]") ==
         "c.yaml:1:1: cluster: expected a map, found a list\n"
         "    1 | [1]\n"
-        "      | ^\n");
+        "      | ^~~ write e.g. {preset: dgx-h100, nodes: 2}\n");
   CHECK(errors_of("{nodes: 1}") ==
         "c.yaml:1:1: cluster: missing key \"links\"\n"
         "    1 | {nodes: 1}\n"

@@ -16,19 +16,21 @@ using scenarios::WorkloadKind;
 constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
 constexpr double kLeastGain = 0.02;  // less is chance
-// Steps that are tried, from the second: coarse ones, since 100 groups tell no finer ones apart. A group of another framework keeps a
-// fifth, a tenth or a twentieth of its weight, for each other word all to a half, for each doubling all or a tenth or a fifth less; an
-// iteration of one share alone multiplies spreads by 1 to 4.5. The second step holds where no other residual tells: e times as wide for
-// software of which no run was measured.
+// Steps that are tried, from the second: coarse ones, since 100 groups tell no finer ones apart. A group of other software
+// keeps a tenth, a twentieth or a fiftieth of its weight, for each other feature all to a half, for each doubling all or a tenth or a fifth
+// less; an iteration of one share alone multiplies spreads by 1 to 4.5. The second step holds where residuals tell no better.
 using Steps = std::vector<double>;
-const Steps kOtherFramework = {0.2, 0.1, 0.05}, kOtherFeature = {1, 0.7, 0.5}, kPerDoubling = {1, 0.9, 0.8};
+const Steps kOtherSoftware = {0.1, 0.05, 0.02}, kOtherFeature = {1, 0.7, 0.5}, kPerDoubling = {1, 0.9, 0.8};
 const std::array<Steps, scenarios::kShares.size()> kGrowth = {{{0, 0.75, 0.5, 1, 1.5}, {0, 0.5, 1}, {0.5, 1, 1.5}}};
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
-double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) { return r.log_ratio / scenarios::scale_of(growth, r.question); }
+// Of residuals the software was measured: by themselves.
+double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) {
+  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, true));
+}
 
 // Quantiles at the middles of equal shares; between values they are interpolated (Hazen).
 std::vector<double> quantiles_of(std::vector<double> values) {
@@ -66,19 +68,12 @@ void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, cons
   }
 }
 
-// Groups that are left out with a point: all groups of its publisher, of its framework, of its device, of its family of models.
-constexpr std::size_t kLeftOut = 4, kPublisher = 0;
-std::array<bool, kLeftOut> left_out_with(const Residual& r, const Residual& of_group) {
-  const WorkloadKind &a = r.question.kind, &b = of_group.question.kind;
-  return {r.published_by() == of_group.published_by(), a.framework == b.framework, a.device == b.device, r.family == of_group.family};
-}
-
 // Residuals that get the same weights: those of one group and size of model.
 struct Case {
   std::vector<const Residual*> members;
-  std::size_t source = 0;                          // which of the sources
-  std::vector<scenarios::Difference> differences;  // per group
-  std::vector<std::array<bool, kLeftOut>> out;     // per group
+  std::size_t source = 0;                                         // which of the sources
+  std::vector<std::optional<scenarios::Difference>> differences;  // per group; none where the same source published it
+  bool software_was_measured = false;                             // by another source
 };
 
 std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGroup>& made) {
@@ -93,32 +88,36 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
   for (auto& [key, c] : cases) {
     const Residual& first = *c.members.front();
     c.source = sources[first.published_by()];
-    for (const IntervalGroup& g : made) c.differences.push_back(scenarios::difference_of(g, first.question));
-    for (const auto& [other, members] : groups) c.out.push_back(left_out_with(first, *members.front()));
+    for (const auto& [other, members] : groups) {
+      const bool is_out = members.front()->published_by() == first.published_by();
+      const IntervalGroup& g = made[c.differences.size()];
+      c.differences.push_back(is_out ? std::nullopt : std::optional(scenarios::difference_of(g, first.question)));
+      c.software_was_measured |= !is_out && g.kind.is_of_software_of(first.question.kind);
+    }
     all.push_back(std::move(c));
   }
   return all;
 }
 
-std::vector<double> weights_for(const IntervalModel& model, const Case& c, std::size_t without) {
+std::vector<double> weights_for(const IntervalModel& model, const Case& c) {
   std::vector<double> weights(model.groups.size(), 0);
   for (std::size_t g = 0; g < weights.size(); ++g)
-    if (!c.out[g][without]) weights[g] = model.groups[g].weight * similarity_of(model.similarity, c.differences[g]);
+    if (c.differences[g]) weights[g] = model.groups[g].weight * similarity_of(model.similarity, *c.differences[g]);
   return weights;
 }
 
-// Mean of a figure over each publisher's points, then over publishers, which weigh as the root of their points; nullopt where nothing
-// remains when something is left out.
+// Mean of a figure over each publisher's points, whose spreads are made without it, then over publishers, which weigh as the root of their
+// points; nullopt where nothing remains.
 template <class F>
-std::optional<double> mean_over_sources(const IntervalModel& model, const std::vector<Case>& cases, std::size_t without, F figure) {
+std::optional<double> mean_over_sources(const IntervalModel& model, const std::vector<Case>& cases, F figure) {
   const scenarios::SortedQuantiles sorted(model.groups);
   std::map<std::size_t, std::pair<double, double>> sums;  // source -> sum, count
   for (const Case& c : cases) {
-    const std::vector<double> weights = weights_for(model, c, without);
+    const std::vector<double> weights = weights_for(model, c);
     if (std::ranges::all_of(weights, [](double w) { return w == 0; })) continue;
     const Spread s = sorted.spread(weights, model.tail);
     for (const Residual* r : c.members) {
-      const double scale = scenarios::scale_of(model.growth, r->question);
+      const double scale = scenarios::scale_of(model.growth, scenarios::unsure_shares(r->question, c.software_was_measured));
       sums[c.source].first += figure(Spread{s.low * scale, s.high * scale}, r->log_ratio);
       sums[c.source].second += 1;
     }
@@ -133,7 +132,7 @@ std::optional<double> mean_over_sources(const IntervalModel& model, const std::v
 
 void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
   const auto inside = [](Spread s, double log_ratio) { return s.low <= log_ratio && log_ratio <= s.high ? 1.0 : 0.0; };
-  const auto holds = [&] { return mean_over_sources(model, cases, kPublisher, inside).value_or(1) >= model.level; };
+  const auto holds = [&] { return mean_over_sources(model, cases, inside).value_or(1) >= model.level; };
   const double nominal = (1 - model.level) / 2;
   for (int step = 0; step <= kTailSteps; ++step) {
     model.tail = nominal * (1 - step / 10.0);
@@ -141,13 +140,10 @@ void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
   }
 }
 
-// Mean over what is left out, with the tail that the constants ask for.
+// With the tail that the constants ask for.
 double score_of(IntervalModel& model, const std::vector<Case>& cases) {
   calibrate_tail(model, cases);
-  const auto figure = [&](Spread s, double log_ratio) { return interval_score(s, log_ratio, model.level); };
-  double sum = 0;
-  for (std::size_t without = 0; without < kLeftOut; ++without) sum += mean_over_sources(model, cases, without, figure).value_or(0);
-  return sum / kLeftOut;
+  return mean_over_sources(model, cases, [&](Spread s, double log_ratio) { return interval_score(s, log_ratio, model.level); }).value_or(0);
 }
 
 // One coordinate of the descent.
@@ -176,7 +172,7 @@ void descend(IntervalModel& model, const ByGroup& groups, const std::vector<Case
   for (int round = 0; round < kDescentRounds; ++round) {
     for (std::size_t i = 0; i < kGrowth.size(); ++i) improve(model, model.growth.rate[i], kGrowth[i], least, scaled_anew);
     set_quantiles(model.groups, groups, model.growth);
-    improve(model, model.similarity.other_framework, kOtherFramework, least, score);
+    improve(model, model.similarity.other_software, kOtherSoftware, least, score);
     improve(model, model.similarity.other_feature, kOtherFeature, least, score);
     improve(model, model.similarity.per_doubling, kPerDoubling, least, score);
   }
@@ -192,7 +188,7 @@ IntervalModel fit_intervals(std::span<const Residual> residuals, double level) {
   IntervalModel model;
   model.level = level;
   model.tail = (1 - level) / 2;
-  model.similarity = {kOtherFramework[1], kOtherFeature[1], kPerDoubling[1]};
+  model.similarity = {kOtherSoftware[1], kOtherFeature[1], kPerDoubling[1]};
   for (std::size_t i = 0; i < kGrowth.size(); ++i) model.growth.rate[i] = kGrowth[i][1];
   if (residuals.size() < kLeastResiduals) return model;
   ByGroup groups;

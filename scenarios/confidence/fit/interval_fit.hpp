@@ -1,7 +1,6 @@
 #pragma once
 // Makes the interval model (scenarios/intervals/interval.hpp) from residuals: its few constants are those with which intervals made without
-// a group, a machine or a family of models have the least interval score. Coverage of what was left out:
-// unseen_coverage().
+// who published a point have the least interval score. Coverage of what was left out: unseen_coverage().
 
 #include <cstdint>
 #include <map>
@@ -38,9 +37,8 @@ inline constexpr std::size_t kLeastResiduals = 20;
 // Groups: the residuals of one table, kind and family, as ten quantiles of scaled residuals. Who published them weighs as the root of the
 //   number of its points: more points say more, but a long table does not drown the others.
 // Similarity, growth: coordinate descent over a few steps each, from the second, to the least score of spreads that are made without the
-//   point's publisher, without its framework, its device, and its family, each on average over publishers, which weigh as before. A step
-//   that gains less than 2 % is not taken.
-// Tail: the largest, up to (1 - level) / 2, with which spreads made without the publisher hold `level` of the points, on the same average.
+//   point's publisher, on average over publishers, which weigh as before. A step that gains less than 2 % is not taken.
+// Tail: the largest, up to (1 - level) / 2, with which these spreads hold `level` of the points, on the same average.
 // Deterministic. Cost: O(points x groups) per step of the descent; 0.5 s for 20 publishers and 100 groups.
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
 

@@ -97,14 +97,6 @@ PipelineConfig pipelines_of(AlpaSpace space, const AlpaConfig& config) {
   return pipelines;
 }
 
-std::string note(const PipelinePlan::WithinMemory& within) {
-  return fmt::format(
-      "the memory limit binds: of these stages the strategies {} under it; the costs are {:.1f} % above those of the cheapest stages "
-      "without a "
-      "limit",
-      within.is_proved ? "are proved best" : "were chosen, but not proved best,", 100 * within.above_unlimited);
-}
-
 Refusal no_stages(const Problem& problem) {
   return {Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
                                           problem.model.name(), kMostStages, problem.cluster.device_count())};
@@ -145,18 +137,17 @@ class AlpaSearch {
       ++searched;
     }
     refine_neighbours(pipelines);
-    std::vector<std::string> notes;
+    std::vector<base::Fact> notes;
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
-      notes.push_back(confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_,
-                                       budget_, confirmation_));
+      notes = confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_, budget_,
+                               confirmation_);
     refine_between(shapes, pipelines);
-    if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated) notes.push_back(note(*best_->within_memory));
+    if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated)
+      notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
     SearchResult r = std::move(confirmation_).result(budget_);
     if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
-    r.notes.push_back(
-        fmt::format("stages cut and mapped for {} choices of micro-batches, recomputation and shared updates; {} kinds of operators",
-                    searched, catalog_.size()));
+    r.notes.emplace_back("stages-mapped", searched, catalog_.size());
     return r;
   }
 

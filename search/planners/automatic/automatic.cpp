@@ -1,7 +1,6 @@
 #include "search/planners/automatic/automatic.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -47,21 +46,23 @@ Found ask(const Planner& planner, const Problem& problem, const SearchLimits& li
   return f;
 }
 
-// "unity 1.2 s, alpa 1.3 s".
-std::string what_was_found(const std::vector<Found>& all) {
-  std::vector<const Found*> sorted;
-  for (const Found& f : all)
-    if (f.time) sorted.push_back(&f);
-  std::ranges::stable_sort(sorted, {}, [](const Found* f) { return *f->time; });
-  std::vector<std::string> texts;
-  for (const Found* f : sorted) texts.push_back(fmt::format("{} {:.4g} s", f->planner, f->time->value()));
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
-std::string why_nothing(const Found& f, const sim::Oracle& oracle) {
-  if (!f.result.best) return to_text(f.result.termination);
-  const sim::MemoryUse memory = oracle.memory(*f.result.best);
-  return to_text(std::variant<Slower, NeedsMemory>(NeedsMemory{memory.peak, memory.capacity}));
+// The times of the plans, the quickest first, and why planners have none.
+std::vector<base::Fact> what_was_found(const std::vector<Found>& all, const sim::Oracle& oracle) {
+  base::Fact::Times times;
+  std::vector<base::Fact> notes;
+  for (const Found& f : all) {
+    if (f.time) {
+      times.emplace_back(f.planner, f.time->value());
+    } else if (f.result.best) {
+      const sim::MemoryUse memory = oracle.memory(*f.result.best);
+      notes.emplace_back("planner-without-memory", f.planner, memory.peak.value(), memory.capacity.value());
+    } else {
+      notes.emplace_back("planner-without-plan", f.planner, to_text(f.result.termination));
+    }
+  }
+  std::ranges::stable_sort(times, {}, &base::Fact::Times::value_type::second);
+  if (!times.empty()) notes.insert(notes.begin(), base::Fact("planners-times", times));
+  return notes;
 }
 
 // The findings of the planners; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered,
@@ -114,10 +115,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   for (std::optional<Found>& f : asked.found)
     if (f) all.push_back(std::move(*f));
   const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
-  std::vector<std::string> notes;
-  if (std::string found = what_was_found(all); !found.empty()) notes.push_back(std::move(found));
-  for (const Found& f : all)
-    if (!f.time) notes.push_back(fmt::format("no plan of {}: {}", f.planner, why_nothing(f, problem.oracle)));
+  const std::vector<base::Fact> notes = what_was_found(all, problem.oracle);
   Confirmation confirmation(problem, context, "auto");
   for (Found& f : all) {
     std::optional<pcg::Plan>& plan = f.result.best ? f.result.best : f.result.closest;
@@ -140,12 +138,10 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     for (Found& f : all)
       if (f.result.termination.is_infeasible()) r.termination = std::move(f.result.termination);
   r.notes.insert(r.notes.end(), notes.begin(), notes.end());
-  if (!out_of_time.empty()) r.notes.push_back(fmt::format("searches that their share of the time ended: {}", fmt::join(out_of_time, ", ")));
-  if (!out_of_candidates.empty())
-    r.notes.push_back(fmt::format("searches that their share of the candidates ended: {}", fmt::join(out_of_candidates, ", ")));
-  if (!asked.lost.empty())
-    r.notes.push_back(fmt::format("planners whose worker process was ended, twice: {}", fmt::join(asked.lost, ", ")));
-  if (not_asked > 0) r.notes.push_back(fmt::format("{} planners were not asked: the time was up", not_asked));
+  if (!out_of_time.empty()) r.notes.emplace_back("planners-out-of-time", out_of_time);
+  if (!out_of_candidates.empty()) r.notes.emplace_back("planners-out-of-candidates", out_of_candidates);
+  if (!asked.lost.empty()) r.notes.emplace_back("planners-lost", asked.lost);
+  if (not_asked > 0) r.notes.emplace_back("planners-not-asked", not_asked);
   return r;
 }
 

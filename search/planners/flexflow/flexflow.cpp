@@ -1,7 +1,5 @@
 #include "search/planners/flexflow/flexflow.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "search/planners/data_parallel/data_parallel.hpp"
@@ -34,9 +32,8 @@ class FlexFlowSearch {
     if (replicas) confirmation_.confirm(*replicas);
     walk();
     SearchResult r = std::move(confirmation_).result(budget_);
-    r.notes.push_back(
-        fmt::format("{} of {} proposals to place one of {} operators otherwise were accepted, in {} walks; {} movements were asked about",
-                    walk_.accepted(), walk_.proposals(), operators_.nodes.size(), walks_, placements_.found_out()));
+    r.notes.emplace_back("proposals-accepted", walk_.accepted(), walk_.proposals(), operators_.nodes.size(), walks_,
+                         placements_.found_out());
     return r;
   }
 

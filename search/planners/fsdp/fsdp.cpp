@@ -45,9 +45,8 @@ class QuickestSearch {
     const std::size_t candidates = estimated_.size();
     const std::size_t simulated = confirm();
     SearchResult r = std::move(confirmation_).result(budget_);
-    r.notes.push_back(
-        fmt::format("of {} choices of stage, micro-batch and recomputation {}", candidates,
-                    simulated == 0 ? "none fits" : fmt::format("the best that fit by their estimates were simulated: {}", simulated)));
+    r.notes.push_back(simulated == 0 ? base::Fact("no-choice-fits", candidates)
+                                     : base::Fact("best-choices-simulated", candidates, simulated));
     return r;
   }
 

@@ -1,7 +1,5 @@
 #include "search/planners/intra_op/intra_op.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -24,14 +22,14 @@ class IntraOpSearch {
   IntraOpSearch(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget, Confirmation& confirmation)
       : problem_(problem), config_(config), catalog_(catalog), budget_(budget), confirmation_(confirmation) {}
 
-  std::string run() {
+  std::vector<base::Fact> run() {
     confirm_data_parallel();
     if (!confirmation_.has_plan()) confirm_low_memory();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
     choose(space, graph);
     accumulate();
-    return note(space);
+    return notes_on(space);
   }
 
  private:
@@ -132,21 +130,17 @@ class IntraOpSearch {
     }
   }
 
-  [[nodiscard]] std::string note(const OperatorSpace& space) const {
-    if (objectives_ == 0) return "the search ended before operators were cut over all GPUs, without a pipeline";
-    std::string text = fmt::format(
-        "{} operators of {} kinds can run in {} strategies; of those of each kind that cost least by themselves, {} at most, the cheapest "
-        "together were chosen {}, for {} objectives of gradients",
-        space.operators().size(), space.kinds(), space.strategies_of_kinds(), config_.most_strategies,
-        exact_ ? "exactly" : "but for tables that were too large", objectives_);
-    if (within_memory_.empty()) return text;
-    const auto is_proved = [](const WithinMemory& w) { return w.is_proved; };
-    if (std::ranges::all_of(within_memory_, is_proved))
-      return text + fmt::format("; {} of these are proved best under the memory limit", within_memory_.size());
+  [[nodiscard]] std::vector<base::Fact> notes_on(const OperatorSpace& space) const {
+    if (objectives_ == 0) return {base::Fact("operators-not-cut")};
+    std::vector<base::Fact> notes = {base::Fact("strategies-chosen", space.operators().size(), space.kinds(), space.strategies_of_kinds(),
+                                                config_.most_strategies, exact_, objectives_)};
+    if (within_memory_.empty()) return notes;
     double gap = 0;
     for (const WithinMemory& w : within_memory_) gap = std::max(gap, w.bound > 0 ? w.seconds / w.bound - 1 : 1);
-    return text + fmt::format("; {} of these under the memory limit, the costs {} above the least possible", within_memory_.size(),
-                              gap < 1 ? fmt::format("at most {:.2f} %", gap * 100) : "an unknown share");
+    if (std::ranges::all_of(within_memory_, &WithinMemory::is_proved)) notes.emplace_back("memory-limit-proved", within_memory_.size());
+    else if (gap < 1) notes.emplace_back("memory-limit-gap", within_memory_.size(), gap);
+    else notes.emplace_back("memory-limit-unknown-gap", within_memory_.size());
+    return notes;
   }
 
   // Choices under an objective whose cheapest choices did not fit.
@@ -167,8 +161,8 @@ class IntraOpSearch {
 
 }  // namespace
 
-std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
-                             Confirmation& confirmation) {
+std::vector<base::Fact> confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
+                                         Confirmation& confirmation) {
   return IntraOpSearch(problem, config, catalog, budget, confirmation).run();
 }
 
@@ -176,9 +170,9 @@ SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config
   Budget budget(context, config.budget);
   Confirmation confirmation(problem, context, "intra-op");
   OperatorCatalog catalog(problem, config.most_cut);
-  const std::string note = confirm_intra_op(problem, config, catalog, budget, confirmation);
+  const std::vector<base::Fact> notes = confirm_intra_op(problem, config, catalog, budget, confirmation);
   SearchResult r = std::move(confirmation).result(budget);
-  r.notes.push_back(note);
+  r.notes.insert(r.notes.end(), notes.begin(), notes.end());
   return r;
 }
 

@@ -17,9 +17,9 @@ struct IntraOpConfig {
 
 // The best plan by simulation of those that are the cheapest within the memory under several objectives of gradients, and of plain data
 // parallelism. The same as a part of another search: confirms what it finds. The budget is that search's, and says whether it was enough.
-// Returns: a note.
-std::string confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
-                             Confirmation& confirmation);
+// Returns: its notes.
+std::vector<base::Fact> confirm_intra_op(const Problem& problem, const IntraOpConfig& config, OperatorCatalog& catalog, Budget& budget,
+                                         Confirmation& confirmation);
 [[nodiscard]] SearchResult intra_op_search(const Problem& problem, const IntraOpConfig& config, const SearchContext& context);
 [[nodiscard]] Planner intra_op_planner();
 

@@ -173,9 +173,7 @@ void shorten_warm_up(const Problem& problem, GridConfig config, SearchResult& re
   Attempt<pcg::Plan> lean = megatron_plan(problem, config);
   if (!lean || !problem.oracle.memory(*lean).fits()) return;
   result.best = std::move(lean).value();
-  result.notes.emplace_back(
-      "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
-      "full says what it takes");
+  result.notes.emplace_back("lean-warm-up");
 }
 
 // A schedule that interleaves nothing is 1F1B, which its asker may not know.
@@ -183,8 +181,7 @@ SearchResult plan_by_hand(const Problem& problem, const OptionValues& o) {
   const GridConfig config = grid_config_of(o);
   SearchResult result = result_of_rule(megatron_plan(problem, config));
   if (result.best && !o.given("warm_up")) shorten_warm_up(problem, config, result);
-  if (result.best && config.schedule == ScheduleKind::interleaved && config.chunks == 1)
-    result.notes.emplace_back("the interleaved schedule with one chunk per device is 1f1b, and runs as such; chunks: 2 or more interleave");
+  if (result.best && config.schedule == ScheduleKind::interleaved && config.chunks == 1) result.notes.emplace_back("one-chunk-interleaved");
   return result;
 }
 

@@ -319,32 +319,12 @@ Termination termination_of(const Findings& found, const std::optional<Refusal>& 
   return found.pruned.dominated + found.pruned.unsimulated > 0 ? Termination::feasible(Limit::options) : Termination::optimal();
 }
 
-// "of 96 plans of the grid 8 cannot be built, 40 do not fit into memory, 44 are slower than the best, 4 were simulated".
-std::string statistics(std::size_t plans, const Findings& found) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::size_t count, const char* what) {
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
-  };
-  add(found.pruned.refused, "cannot be built");
-  add(found.pruned.too_big, "do not fit into memory");
-  add(found.pruned.duplicates, "are others once more");
-  add(found.pruned.dominated, "are slower than the best by their bounds or estimates");
-  add(found.simulated.size() - found.refined - (found.has_data_parallel ? 1 : 0), "were simulated");
-  add(found.pruned.unsimulated, "were not, because simulate_best were");
-  add(found.pruned.unreached, "were not evaluated");
-  if (found.has_data_parallel) parts.emplace_back("plain data parallelism was simulated as well");
-  return fmt::format("of {} plans of the grid {}", plans, fmt::join(parts, ", "));
-}
-
-// Choices for the best plan of the grid alone, and choices that nothing tried.
-std::string refinement(const Findings& found) {
-  constexpr std::string_view kLeftOut =
-      "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
-      "and flexible and 2bw schedules";
-  if (found.refined == 0) return std::string(kLeftOut);
-  return fmt::format(
-      "the best of the grid was tried with {} other choice{} of its framework, {}; {}", found.refined, found.refined == 1 ? "" : "s",
-      found.changed.empty() ? "none of them better" : fmt::format("of which {} came out better", fmt::join(found.changed, ", ")), kLeftOut);
+// The plans of the grid, and their numbers by what became of them; whether plain data parallelism was simulated besides.
+base::Fact grid_counts(std::size_t plans, const Findings& found) {
+  const PrunedCounts& p = found.pruned;
+  const std::size_t simulated = found.simulated.size() - found.refined - (found.has_data_parallel ? 1 : 0);
+  return base::Fact("grid-counts", plans, p.refused, p.too_big, p.duplicates, p.dominated, simulated, p.unsimulated, p.unreached,
+                    found.has_data_parallel);
 }
 
 // Plans whose times differ by less are a tie: forecasts are not so good that the difference means anything.
@@ -357,13 +337,11 @@ std::vector<Simulated>::iterator plainest_of_best(std::vector<Simulated>& simula
   });
 }
 
-// "a tie: 3 plans are within 1 %, and this is the plainest; the quickest is data 8 x pipeline 2, 1.2 s".
-std::string tie_text(const Simulated& chosen, const std::vector<Simulated>& simulated) {
+void note_tie(const Simulated& chosen, const std::vector<Simulated>& simulated, std::vector<base::Fact>& notes) {
   const Simulated& quickest = *std::ranges::min_element(simulated, {}, &Simulated::time);
-  if (quickest.plan.summary == chosen.plan.summary) return "";
+  if (quickest.plan.summary == chosen.plan.summary) return;
   const auto tied = std::ranges::count_if(simulated, [&](const Simulated& s) { return s.time() <= quickest.time() * kTie; });
-  return fmt::format("a tie: {} plans are within 1 % of each other, and this is the plainest; the quickest is {}, {}", tied,
-                     quickest.plan.summary, base::to_text(quickest.time()));
+  notes.emplace_back("tie", tied, kTie - 1, quickest.plan.summary, quickest.time().value());
 }
 
 }  // namespace
@@ -382,19 +360,20 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   std::optional<Limit> ended_by;
   if (found.pruned.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::effort));
   SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
-  result.notes.push_back(statistics(plans, found));
-  if (!found.simulated.empty()) result.notes.push_back(refinement(found));
+  result.notes.push_back(grid_counts(plans, found));
+  if (found.refined > 0)
+    result.notes.push_back(found.changed.empty() ? base::Fact("best-not-refined", found.refined)
+                                                 : base::Fact("best-refined", found.refined, found.changed));
+  if (!found.simulated.empty()) result.notes.emplace_back("choices-not-tried");
   const auto is_expert = [](const pcg::GraphNode& n) { return std::holds_alternative<pcg::ExpertLinear>(n.op); };
-  if (std::ranges::any_of(problem.model.nodes(), is_expert))
-    result.notes.emplace_back(
-        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone");
+  if (std::ranges::any_of(problem.model.nodes(), is_expert)) result.notes.emplace_back("experts-of-grid");
   if (found.simulated.empty()) {
     result.lost = std::move(found.no_fit);
     result.closest = std::move(found.closest);
     return result;
   }
   const auto best = plainest_of_best(found.simulated);
-  if (std::string tie = tie_text(*best, found.simulated); !tie.empty()) result.notes.push_back(std::move(tie));
+  note_tie(*best, found.simulated, result.notes);
   result.lost = lost_to(*best, found.simulated, std::move(found.no_fit));
   result.objective = best->time();
   result.best = std::move(best->plan);

@@ -1,7 +1,5 @@
 #include "search/planners/taso_flexflow/taso_flexflow.hpp"
 
-#include <fmt/core.h>
-
 #include "search/planners/unity/variants.hpp"
 #include "search/problem/options.hpp"
 
@@ -29,13 +27,13 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   SearchResult r = flexflow_search(problem, rewritten, walks, context);
   r.counted += budget.counted();
   if (budget.ended_by() && r.termination.limit() == Limit::options) r.termination = Termination::feasible(*budget.ended_by());
-  r.notes.push_back(fmt::format("{} rewritten graphs evaluated, for a device by itself", model.evaluated()));
+  r.notes.emplace_back("graphs-evaluated", model.evaluated());
   for (std::optional<pcg::Plan>* plan : {&r.best, &r.closest}) {
     if (!*plan) continue;
     (*plan)->name = "taso+flexflow";
     model.add_rewrites(chosen, rewritten, **plan);
   }
-  if (config.rules.of_file) r.notes.push_back(asked_text(config.rules));
+  if (config.rules.of_file) r.notes.push_back(rules_asked(config.rules));
   return r;
 }
 

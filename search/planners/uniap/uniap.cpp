@@ -1,8 +1,6 @@
 #include "search/planners/uniap/uniap.hpp"
 #include "search/planners/galvatron/galvatron.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -33,9 +31,8 @@ class UniapSearch {
     if (open_ > 0) search_.budget().end(Limit::effort);
     const std::size_t layers = search_.layers();
     SearchResult r = std::move(search_).result(all_found_ ? std::optional(least_possible()) : std::nullopt);
-    r.notes.push_back(fmt::format("{} layers; {} pairs of stages and micro-batches were evaluated, {} of them solved, each exactly", layers,
-                                  candidates_.size(), solved_));
-    if (open_ > 0) r.notes.push_back(fmt::format("the search ended before {} pair{} solved", open_, open_ == 1 ? " was" : "s were"));
+    r.notes.emplace_back("pairs-evaluated", layers, candidates_.size(), solved_);
+    if (open_ > 0) r.notes.emplace_back("pairs-unsolved", open_);
     return r;
   }
 

@@ -1,7 +1,5 @@
 #include "search/planners/unity/unity.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -311,11 +309,8 @@ SearchResult unity_search(const Problem& problem, const UnityConfig& config, con
   const std::size_t pipelines = pipeline(s, std::move(settings), mapped.best);
   refine_by_walks(s, mapped.best);
   SearchResult r = std::move(s.confirmation).result(s.budget);
-  r.notes.push_back(
-      fmt::format("{} segments, {} of them unlike; {} rewritten graphs evaluated; mapped under {} objectives of gradients and memory; "
-                  "stages cut for {} numbers of micro-batches",
-                  s.model.segments(), s.model.unlike_segments(), s.model.evaluated(), mapped.objectives, pipelines));
-  if (config.rules.of_file) r.notes.push_back(asked_text(config.rules));
+  r.notes.emplace_back("segments-mapped", s.model.segments(), s.model.unlike_segments(), s.model.evaluated(), mapped.objectives, pipelines);
+  if (config.rules.of_file) r.notes.push_back(rules_asked(config.rules));
   return r;
 }
 

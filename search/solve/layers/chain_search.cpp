@@ -157,11 +157,7 @@ SearchResult ChainSearch::result(std::optional<double> bound) && {
     r.objective = base::Seconds(objective->second);
     if (bound) r.bound = base::Seconds(*bound);
   }
-  if (layers_skipped_ > 0)
-    r.notes.push_back(fmt::format("{} tensor{} read after the next layer: bringing {} there {}", layers_skipped_,
-                                  layers_skipped_ == 1 ? " is" : "s are", layers_skipped_ == 1 ? "it" : "them",
-                                  !has_long_edges_ ? "is simulated, and not in the cost model"
-                                                   : "counts in the objective, but not in the choice of stages and strategies"));
+  if (layers_skipped_ > 0) r.notes.emplace_back("long-edges", layers_skipped_, has_long_edges_);
   return r;
 }
 

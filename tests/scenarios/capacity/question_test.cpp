@@ -226,6 +226,8 @@ TEST_CASE("terms that contradict each other are refused") {
         "4, ...}), or remove the price");
   CHECK(problem("  train: {tokens: 1e9}\n  candidates:\n" + candidate("nodes: 1")) ==
         "capacity.train.tokens: the model has no tokens | write samples: or iterations: in place of tokens");
+  CHECK(problem(kWork + "  budget: 2 MUSD\n  candidates:\n" + candidate("nodes: 1")) ==
+        "capacity.budget: no candidate has a price to compare with it | add e.g. price: 2.50 USD/gpu/h to the candidates");
   CHECK(problem("  train: {}\n  candidates:\n" + candidate("nodes: 1")) ==
         "capacity.train: it does not say how much is trained | write e.g. {tokens: 300e9}, {samples: 1e9} or {iterations: 500000}");
   CHECK(problem(kWork + "  candidates: []\n") ==
@@ -297,4 +299,14 @@ TEST_CASE("a candidate with several precisions is several candidates, and a fast
   CHECK(test::load("foreshard: 1\nmodel: {builtin: gpt3-125m}\ntraining: {global_batch: 64}\ncapacity:\n"
                    "  train: {tokens: 1e9}\n  candidates: [{cluster: {preset: dgx-h100}, nodes: 1}]\n")
             .capacity->terms.work.amount == 1e9);
+}
+
+TEST_CASE("a training that is less than an iteration is noted: 300 tokens are 300B as a rule") {
+  const auto notes = [](const std::string& train) {
+    return std::ranges::any_of(loaded("  train: {" + train + "}\n  candidates:\n" + candidate("nodes: 1")).notes,
+                               [](const base::Note& n) { return n.code == "under-an-iteration"; });
+  };
+  CHECK(notes("samples: 1"));
+  CHECK_FALSE(notes("samples: 1e6"));
+  CHECK_FALSE(notes("iterations: 1"));
 }

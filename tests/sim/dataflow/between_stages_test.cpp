@@ -108,9 +108,7 @@ TEST_CASE("an iteration is as much longer as what is handed on, there and back")
 
 TEST_CASE("signals are a bound, and the result says so; with one stage nothing changes") {
   const auto says = [](const sim::SimulationResult& r) {
-    return std::ranges::any_of(r.notes, [](const base::Note& n) {
-      return n.kind == base::NoteKind::caution && n.text.starts_with("between_stages: signal") && n.text.ends_with("not a forecast");
-    });
+    return std::ranges::count(r.notes, base::Fact("no-traffic-between-stages")) == 1;
   };
   CHECK(says(repeated_work_run(BetweenStages::signal)));
   CHECK_FALSE(says(repeated_work_run(BetweenStages::send_recv)));
