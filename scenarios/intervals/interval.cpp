@@ -35,7 +35,9 @@ std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
 }
 
 Shares unsure_shares(const IntervalModel& model, const Workload& w) {
-  return unsure_shares(w, std::ranges::any_of(model.groups, [&](const IntervalGroup& g) { return g.kind.is_of_software_of(w.kind); }));
+  Measured measured;
+  for (const IntervalGroup& g : model.groups) measured.add(g.kind, w.kind);
+  return unsure_shares(w, measured);
 }
 
 std::string software_of(const WorkloadKind& k) {
@@ -49,12 +51,13 @@ std::string reason(std::size_t which, const Workload& w) {
   switch (which) {
     case 0: return fmt::format("the GPUs wait for their host {:.0f} % of the time, and hosts differ from system to system", share);
     case 1: return fmt::format("{:.0f} % of the time is in kernels whose sort was not measured on such a GPU", share);
-    default:
+    case 2:
       return fmt::format("{}, and {:.0f} % of the time hangs on what it does",
                          w.kind.framework == pcg::name_of(pcg::Framework::generic)
                              ? "no software is named"
                              : fmt::format("no run of {} was measured", software_of(w.kind)),
                          share);
+    default: return fmt::format("no run on {} was measured, and the GPUs wait for that network {:.0f} % of the time", w.kind.fabric, share);
   }
 }
 
@@ -253,7 +256,7 @@ IntervalModel read_intervals(const Yaml& document) {
     model.tail = in.number("tail", 0.001, 0.25).value_or(model.tail);
     read_numbers(in, "similarity", kSimilarityKeys, kLeastSimilarity, 1, {&l.other_software, &l.other_feature, &l.per_doubling});
     Shares& rate = model.growth.rate;
-    read_numbers(in, "growth", kShares, 0, kMostGrowth, {&rate[0], &rate[1], &rate[2]});
+    read_numbers(in, "growth", kShares, 0, kMostGrowth, {&rate[0], &rate[1], &rate[2], &rate[3]});
     model.pairs = read_pairs(in, model.level);
     if (const Yaml* groups = in.required("groups"))
       for (std::size_t i = 0; i < groups->items.size(); ++i)

@@ -17,9 +17,18 @@ std::string device_generation(const topology::Cluster& cluster, int gpus) {
   return generations.size() == 1 ? *generations.begin() : "mixed";
 }
 
-std::string fabric_of(const topology::Cluster& cluster, int gpus) {
+// The type of the links between domains; empty: the plan's GPUs are of one.
+std::string network_of(const topology::Cluster& cluster, int gpus) {
+  const auto last = static_cast<std::size_t>(gpus) - 1;
+  if (cluster.devices()[last].domain == cluster.devices()[0].domain) return {};
+  // Out of a node and into another one; the network is between.
+  const topology::Route route = cluster.route(base::DeviceId(0), base::DeviceId(last));
+  return cluster.link(route.links[route.links.size() / 2]).type;
+}
+
+std::string fabric_of(const std::string& network, int gpus) {
   if (gpus == 1) return "one GPU";
-  return cluster.devices()[static_cast<std::size_t>(gpus) - 1].domain == cluster.devices()[0].domain ? "one node" : "several nodes";
+  return network.empty() ? "one node" : "several nodes by " + network;
 }
 
 std::string precision_family(pcg::Precision p) {
@@ -50,32 +59,35 @@ double parameters(const pcg::Pcg& pcg) {
 }
 
 // Kernels' seconds are of all simulated devices; the critical device is taken to have the same mixture.
-Shares shares_of(const sim::SimulationResult& s) {
+Shares shares_of(const sim::SimulationResult& s, const std::string& network) {
   const base::Seconds own = s.iteration_time - s.breakdown.bubble;
   if (own.value() <= 0) return {};
   double kernels = 0;
   for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
   const double idle = s.breakdown.idle / own, compute = s.breakdown.compute / own;
   const double by_default = kernels > 0 ? s.compute_by_basis[profiles::Basis::defaults].value() / kernels : 0;
-  return {idle, compute * by_default, compute + idle};
+  const auto waits = s.breakdown.exposed_by_link.find(network);
+  return {idle, compute * by_default, compute + idle, waits == s.breakdown.exposed_by_link.end() ? 0 : waits->second / own};
 }
 
 }  // namespace
 
 Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
   Workload w;
+  const std::string network = network_of(cluster, plan.gpus);
   w.kind = {
-      pcg::name_of(plan.training.framework),        device_generation(cluster, plan.gpus), fabric_of(cluster, plan.gpus),
+      pcg::name_of(plan.training.framework),        device_generation(cluster, plan.gpus), fabric_of(network, plan.gpus),
       precision_family(plan.training.precision),    plan.zero >= 2 ? "sharded" : "whole",  has_experts(plan.pcg) ? "experts" : "dense",
       has_frozen_weights(plan.pcg) ? "part" : "all"};
   w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
-  w.shares = shares_of(s);
+  w.shares = shares_of(s, network);
   return w;
 }
 
-Shares unsure_shares(const Workload& w, bool software_was_measured) {
+Shares unsure_shares(const Workload& w, Measured measured) {
   Shares shares = w.shares;
-  if (software_was_measured && w.kind.framework != pcg::name_of(pcg::Framework::generic)) shares.back() = 0;
+  if (measured.software && w.kind.framework != pcg::name_of(pcg::Framework::generic)) shares[2] = 0;
+  if (measured.fabric) shares[3] = 0;
   return shares;
 }
 

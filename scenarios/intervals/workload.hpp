@@ -32,7 +32,7 @@ struct Feature {
 struct WorkloadKind {
   std::string framework;        // "megatron"
   std::string device;           // generation of the GPUs: "a100"; "mixed" for several
-  std::string fabric;           // "one GPU" | "one node" | "several nodes"
+  std::string fabric;           // "one GPU" | "one node" | "several nodes by infiniband": by the type of the network's links
   std::string precision;        // "half" (fp16, bf16) | "single" (fp32, tf32) | "fp8" | "mxfp8" | "nvfp4"
   std::string replicas;         // "whole" | "sharded": gradients or weights are shared out among them (ZeRO 2, 3)
   std::string layers;           // "dense" | "experts": tokens are dispatched to experts
@@ -58,10 +58,11 @@ struct WorkloadKind {
 
 // Shares of the iteration time, 0 .. 1, that make a forecast less sure. What a stage of a pipeline waits for is not its own: shares are of
 // the rest.
-inline constexpr std::array<std::string_view, 3> kShares = {
+inline constexpr std::array<std::string_view, 4> kShares = {
     "host",      // the critical device idles, above all waiting for its host to launch
     "defaults",  // it computes kernels whose time is a roofline with default efficiencies: no table of kernels has their sort
-    "software"   // it works, or waits for its host, as its software does: unsure where no run of that was measured (unsure_shares())
+    "software",  // it works, or waits for its host, as its software does: unsure where no run of that was measured (unsure_shares())
+    "network"    // it waits for the network between nodes: unsure where no run over such a one was measured
 };
 using Shares = std::array<double, kShares.size()>;
 
@@ -71,8 +72,16 @@ struct Workload {
   Shares shares{};
 };
 
+// Whether some run was of a workload's software, and some over its fabric.
+struct Measured {
+  bool software = false, fabric = false;
+  void add(const WorkloadKind& run, const WorkloadKind& workload) {
+    software |= run.is_of_software_of(workload);
+    fabric |= run.fabric == workload.fabric;
+  }
+};
 // Returns the shares that make the forecast less sure. `generic` is no software whose runs could be measured.
-[[nodiscard]] Shares unsure_shares(const Workload& w, bool software_was_measured);
+[[nodiscard]] Shares unsure_shares(const Workload& w, Measured measured);
 
 // Returns the features and the numbers of a simulated plan; kind.own is left false. Cost: O(operators).
 [[nodiscard]] Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);

@@ -97,7 +97,7 @@ TEST_CASE("waiting for the host and kernels without a table widen the spread") {
   CHECK(spread_for(model(), w).high == test::about(0.2 * std::exp(1)));
 }
 
-TEST_CASE("the share that hangs on software widens the spread where no run of that software was measured, and always of generic") {
+TEST_CASE("shares of software and network widen the spread where no run of them was measured; of generic always") {
   IntervalModel m = model();
   m.growth.rate[2] = 0.5;
   Workload w = question();
@@ -111,6 +111,16 @@ TEST_CASE("the share that hangs on software widens the spread where no run of th
   CHECK(interval_for(m, w, base::Seconds(1)).note.text ==
         "no run of megatron with sharded replicas was measured, and 80 % of the time hangs on what it does: the interval is 1.5 times as "
         "wide for it");
+  w = question();
+  m.growth.rate[3] = 0.5;
+  w.shares = {0, 0, 0.2, 0.8};
+  CHECK(spread_for(m, w).high == test::about(0.2));
+  w.kind.fabric = "several nodes by ethernet";
+  CHECK(spread_for(m, w).high == test::about(spread_for(model(), w).high * std::exp(0.4)));
+  CHECK(interval_for(m, w, base::Seconds(1)).note.text ==
+        "no run on several nodes by ethernet was measured, and the GPUs wait for that network 80 % of the time: the interval is 1.5 times "
+        "as wide for it");
+  w.shares = {0, 0, 0.8, 0};
   w.kind = kKind;
   w.kind.framework = m.groups[0].kind.framework = "generic";
   CHECK(spread_for(m, w).high == test::about(0.2 * std::exp(0.4)));
@@ -234,7 +244,7 @@ TEST_CASE("features of a workload: shares of the iteration, the fabric that it s
   CHECK(workload_of(plan, one, result).shares[2] == test::about(0.7));  // all but 3 s of the 10, in which it waits for links
   const auto section = base::parse_yaml("{preset: dgx-a100-80gb, nodes: 2}", "test");
   const topology::Cluster two = topology::load_cluster(topology::expand_cluster(section, "cluster"), "cluster");
-  for (const auto& [gpus, fabric] : {std::pair(1, "one GPU"), std::pair(8, "one node"), std::pair(9, "several nodes")}) {
+  for (const auto& [gpus, fabric] : {std::pair(1, "one GPU"), std::pair(8, "one node"), std::pair(9, "several nodes by infiniband")}) {
     plan.gpus = gpus;
     CHECK(workload_of(plan, two, result).kind.fabric == fabric);
   }

@@ -21,15 +21,15 @@ constexpr double kLeastGain = 0.02;  // less is chance
 // less; an iteration of one share alone multiplies spreads by 1 to 4.5. The second step holds where residuals tell no better.
 using Steps = std::vector<double>;
 const Steps kOtherSoftware = {0.1, 0.05, 0.02}, kOtherFeature = {1, 0.7, 0.5}, kPerDoubling = {1, 0.9, 0.8};
-const std::array<Steps, scenarios::kShares.size()> kGrowth = {{{0, 0.75, 0.5, 1, 1.5}, {0, 0.5, 1}, {0.5, 1, 1.5}}};
+const std::array<Steps, scenarios::kShares.size()> kGrowth = {{{0, 0.75, 0.5, 1, 1.5}, {0, 0.5, 1}, {0.5, 1, 1.5}, {0.5, 1, 1.5}}};
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
-// Of residuals the software was measured: by themselves.
+// Software and fabric of residuals were measured: by themselves.
 double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) {
-  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, true));
+  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, {true, true}));
 }
 
 // Quantiles at the middles of equal shares; between values they are interpolated (Hazen).
@@ -73,7 +73,7 @@ struct Case {
   std::vector<const Residual*> members;
   std::size_t source = 0;                                         // which of the sources
   std::vector<std::optional<scenarios::Difference>> differences;  // per group; none where the same source published it
-  bool software_was_measured = false;                             // by another source
+  scenarios::Measured measured;                                   // by other sources
 };
 
 std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGroup>& made) {
@@ -92,7 +92,7 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
       const bool is_out = members.front()->published_by() == first.published_by();
       const IntervalGroup& g = made[c.differences.size()];
       c.differences.push_back(is_out ? std::nullopt : std::optional(scenarios::difference_of(g, first.question)));
-      c.software_was_measured |= !is_out && g.kind.is_of_software_of(first.question.kind);
+      if (!is_out) c.measured.add(g.kind, first.question.kind);
     }
     all.push_back(std::move(c));
   }
@@ -117,7 +117,7 @@ std::optional<double> mean_over_sources(const IntervalModel& model, const std::v
     if (std::ranges::all_of(weights, [](double w) { return w == 0; })) continue;
     const Spread s = sorted.spread(weights, model.tail);
     for (const Residual* r : c.members) {
-      const double scale = scenarios::scale_of(model.growth, scenarios::unsure_shares(r->question, c.software_was_measured));
+      const double scale = scenarios::scale_of(model.growth, scenarios::unsure_shares(r->question, c.measured));
       sums[c.source].first += figure(Spread{s.low * scale, s.high * scale}, r->log_ratio);
       sums[c.source].second += 1;
     }
