@@ -52,6 +52,19 @@ TEST_CASE("the spread is the quantile of what ratios are off by") {
   CHECK((m.spread[1] == 0 && m.spread[2] == 0 && m.spread[3] == 0));  // no such pairs
 }
 
+TEST_CASE("a pair that differs in two kinds says nothing of either") {
+  std::vector<Residual> all;
+  for (const char* publication : {"s", "t"}) {
+    add_questions(all, publication, 20, 0.01);
+    for (int q = 0; q < 20; ++q) {
+      all.push_back(point(publication, "c", 2, fmt::format("model {}", q)));
+      all.back().facts.gpus = 16;
+    }
+  }
+  CHECK(spread_of_plans(all) == test::about(0.18));
+  CHECK(fit_pairs(all).spread[1] == 0);
+}
+
 TEST_CASE("where publications that were left out ask for more, the spread holds as much of them") {
   // Pooled, errors of 0.01 .. 0.20 and twice as much. The spread without the second is 0.18 and holds 9 of its 20, without the first 0.36
   // and holds all. Times as much as is needed: error / spread without; of the second 0.02 / 0.18 ... 0.40 / 0.18, of the first
