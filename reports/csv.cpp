@@ -88,7 +88,9 @@ void put_machines(Rows& rows, const ScenarioResult& result) {
     begin_row(rows, result, "capacity");
     const Run& run = result.capacity_runs[e.asked.run];
     put_run(rows, run);
-    rows.put("candidate", result.capacity->terms.candidates[e.asked.candidate].name);
+    const std::string& name = result.capacity->terms.candidates[e.asked.candidate].name;
+    rows.put("variant", fmt::format("{} x {}", name, e.asked.fleet.nodes));  // one run may be of several candidates
+    rows.put("candidate", name);
     rows.put("candidate_nodes", fmt::format("{}", e.asked.fleet.nodes));
     put_speedup(rows, e.speedup);
     if (!e.outcome) continue;

@@ -59,6 +59,9 @@ std::optional<base::Yaml> what_it_starts_from(const base::Yaml& section, const s
   const bool has_preset = map.has("preset"), has_file = map.has("file");
   const auto name = map.text("preset"), file = map.text("file");
   if (has_preset && has_file) map.complain("file", "the cluster has a preset, too", "leave one of the two out");
+  if (const base::Yaml* called = section.find("name");
+      called && !has_preset && !has_file && !section.find("links") && preset_section(called->scalar))
+    map.complain("name", "is a preset's name, and nothing else describes the cluster", fmt::format("write preset: {}", called->scalar));
   sink.throw_if_any();
   if (has_preset) {
     const base::Yaml* preset = preset_section(*name);

@@ -71,6 +71,15 @@ std::optional<double> factor_of(const Yaml& value) {
   return n->rest == "%" && is_signed ? std::optional(1 + n->number / 100) : std::nullopt;
 }
 
+// "200%", "4 x", "x4", "*4", "+1": a change was meant.
+bool is_almost_factor(const Yaml& value) {
+  std::string digits = value.scalar;
+  const bool has_mark = digits.starts_with('+') || digits.find_first_of("x*%") != std::string::npos;
+  std::erase_if(digits, [](char c) { return c == 'x' || c == '*' || c == '%' || c == ' '; });
+  const auto n = value.is_scalar() && has_mark ? split_number(digits) : std::nullopt;
+  return n && n->rest.empty();
+}
+
 std::optional<Dimension> dimension_of(std::string_view text) {
   if (parse_seconds(text)) return Dimension::time;
   if (parse_bytes(text)) return Dimension::bytes;
@@ -114,6 +123,9 @@ struct Patch {
   }
 
   void replace(Yaml& target, const Yaml& value) const {
+    if (is_almost_factor(value))
+      return complain(value, fmt::format("\"{}\" is neither a value nor a factor", value.scalar),
+                      R"(write e.g. "4x", "+10%" or "-10%", or the new value)");
     const auto dimension = target.is_scalar() ? dimension_of(target.scalar) : std::nullopt;
     const auto n = dimension && value.is_scalar() ? split_number(value.scalar) : std::nullopt;
     if (n && n->rest.empty()) return complain(value, fmt::format("\"{}\" has no unit", value.scalar), std::string(example_of(*dimension)));

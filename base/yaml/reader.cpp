@@ -269,7 +269,8 @@ void MapReader::format() {
   if (optional("foreshard") == nullptr && node_->is_map())
     sink_->add(node_->mark, path_, "missing key \"foreshard\"", fmt::format("write \"foreshard: {}\" in the first line", kFormat));
   if (const auto found = integer("foreshard"); found && *found != kFormat)
-    complain("foreshard", fmt::format("format {} is not known", *found), fmt::format("this program reads format {}", kFormat));
+    complain("foreshard", fmt::format("format {} is not known", *found),
+             fmt::format("files to read have format {}; results of run --json have another", kFormat));
 }
 
 void MapReader::complain(std::string_view key, std::string message, std::string hint) {

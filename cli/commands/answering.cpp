@@ -156,7 +156,8 @@ int answer(const RunFlags& f, const LoadScenarios& load, const Launched& launch)
   const reports::TextStyle style{launch.is_alone() ? wanted_colour() : reports::Colour::none, wanted_width(),
                                  f.notes == "all" ? reports::NotesShown::all : reports::NotesShown::few};
   const bool taken = f.json == "-" || f.csv == "-" || f.trace == "-" || f.report == "-";  // standard output is for a program
-  if (f.verbosity == base::Verbosity::usual && !taken) print(in_format(f, results, style, explained));
+  const bool is_for_people = f.format == "table" || f.format == "markdown";               // what --quiet spares
+  if (!taken && (f.verbosity == base::Verbosity::usual || !is_for_people)) print(in_format(f, results, style, explained));
   return exit_code(results);
 }
 
@@ -187,7 +188,7 @@ void add_answer_options(CLI::App& c, RunFlags& f) {
   c.add_option("--resume", f.resume,
                "Keep answers in this directory as they come, and take from it those that are there: what was cut off goes on");
   c.add_option("--jobs", f.jobs, "Worker processes")->check(CLI::Range(1, 1024));
-  c.add_option("--seed", f.seed, "Seed of searches");
+  add_seed(c, f.seed, "Seed of searches");
   add_quiet(c, f.verbosity, "Neither table nor progress");
 }
 

@@ -87,15 +87,19 @@ Yaml plan_entry(const std::string& text) {
   return entry;
 }
 
+constexpr const char* kChangeForms = "write e.g. \"4x infiniband\", \"2x nodes\", \"fp8\", or another preset";
+
 // "4x infiniband", "800 Gbit/s infiniband": the bandwidth of a type of link; "2x nodes"; "fp8"; the name of another preset.
 std::pair<std::string, std::string> change_of(const std::string& text, const Yaml& cluster) {
   const std::size_t blank = text.rfind(' ');
   const std::string first = trimmed(text.substr(0, blank)), second = blank == std::string::npos ? "" : trimmed(text.substr(blank));
-  if (second == "nodes") return {"cluster.nodes", first};
+  const bool is_amount = first.find(',') == std::string::npos && first.find_first_of("0123456789") < 2;  // "4x", "+10%", "800 Gbit/s"
+  if (second == "nodes" && is_amount) return {"cluster.nodes", first};
   if (!second.empty()) {
     std::vector<std::string> links;
     if (const Yaml* all = cluster.find("links"))
       for (const Yaml::Entry& e : all->entries) links.push_back(e.key);
+    if (!is_amount) base::refuse("--what-if", fmt::format("\"{}\" names no change", text), kChangeForms);
     if (std::ranges::find(links, second) == links.end())
       base::refuse("--what-if", fmt::format("the cluster has no links called \"{}\"", second), base::suggest(second, links));
     return {fmt::format("cluster.links.{}.bandwidth", second), first};
@@ -103,8 +107,7 @@ std::pair<std::string, std::string> change_of(const std::string& text, const Yam
   const std::vector<std::string>& precisions = pcg::names<pcg::Precision>();
   if (std::ranges::find(precisions, first) != precisions.end()) return {"training.precision", first};
   if (topology::preset_section(first) != nullptr) return {"cluster.preset", first};
-  base::refuse("--what-if", fmt::format("\"{}\" names no change", text),
-               "write e.g. \"4x infiniband\", \"2x nodes\", \"fp8\", or another preset");
+  base::refuse("--what-if", fmt::format("\"{}\" names no change", text), kChangeForms);
 }
 
 Yaml what_if(const std::string& text, const Yaml& cluster) {

@@ -38,7 +38,7 @@ void add_check(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("check", "Report every problem in input files; show that a plan computes what its model computes");
   c->add_option("file", f->files, "Scenarios, plans, clusters, models, rule files, device or framework profiles; - is standard input")
       ->required();
-  c->add_option("--seed", f->seed, "Seed of the sizes and values that a plan is tried with");
+  add_seed(*c, f->seed, "Seed of the sizes and values that a plan is tried with");
   set_action(*c, action, [f] { return check_all(f->files, f->seed); });
 }
 

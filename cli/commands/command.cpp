@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +29,13 @@ const CLI::Option* option_of(const CLI::App& app, std::string_view word) {
   return nullptr;
 }
 
+// An argument that is written without its name was given with it.
+std::string hint_for(const CLI::App& app, const std::string& name) {
+  for (const CLI::Option* o : app.get_options())
+    if (o->get_positional() && "--" + o->get_single_name() == name) return "write its value without the name";
+  return base::suggest(name, long_names_of(app));
+}
+
 // Words after an option that are its values, whatever they look like.
 std::size_t values_after(const CLI::Option& o, std::string_view word) {
   return word.find('=') == std::string_view::npos ? static_cast<std::size_t>(std::max(0, o.get_items_expected_min())) : 0;
@@ -51,7 +59,7 @@ std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* co
       const CLI::Option* option = option_of(*at, word);
       if (!option) {
         const std::string name = word.substr(0, word.find('='));
-        return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), base::suggest(name, long_names_of(*at))};
+        return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), hint_for(*at, name)};
       }
       i += values_after(*option, word);
     } else if (const std::vector<std::string> commands = commands_of(*at); !commands.empty()) {
@@ -100,6 +108,10 @@ base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error) {
 
 void set_action(CLI::App& command, Action& action, Action work) {
   command.callback([&action, work = std::move(work)] { action = work; });
+}
+
+void add_seed(CLI::App& command, std::uint64_t& seed, const std::string& help) {
+  command.add_option("--seed", seed, help)->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
 }
 
 void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help) {

@@ -41,6 +41,7 @@ void add_help_commands(CLI::App& app, Action& action);
 void set_action(CLI::App& command, Action& action, Action work);
 
 // Adds --quiet, which sets `verbosity`. `help` says what a quiet command leaves out. Requires: `verbosity` outlives the command line.
+void add_seed(CLI::App& command, std::uint64_t& seed, const std::string& help);
 void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string& help);
 
 // Returns the first word that names no command, or no option of its command, with the nearest that does; a command that wants another

@@ -22,7 +22,8 @@ struct DiffFlags {
 nlohmann::ordered_json read_result(const std::string& file) {
   const std::string text = read_text(file);
   nlohmann::ordered_json j = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (j.is_discarded()) base::refuse(file, "this is no JSON", "write it with foreshard run --json");
+  if (j.is_discarded() || !reports::is_result(j))
+    base::refuse(file, j.is_discarded() ? "is no JSON" : "is no result of format 2", "write it with foreshard run --json");
   return j;
 }
 

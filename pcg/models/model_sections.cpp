@@ -120,6 +120,18 @@ void read_experts(base::MapReader& r, TransformerConfig& c) {
   size(r, "groups_per_token", c.groups_per_token, 1, 1 << 20);
   read_shared_expert(r, c);
   if (const auto factor = r.number("capacity_factor", 0.01, 1000)) c.capacity_factor = *factor;
+  if (r.has("experts")) return;
+  for (const char* key : {"top_k", "expert_every", "expert_ffn", "shared_experts", "capacity_factor"})
+    if (r.has(key)) r.complain(key, "the model has no experts", "write experts, too");
+}
+
+// The names of papers for a gated layer.
+void refuse_gated_name(base::MapReader& r) {
+  const base::Yaml* y = r.optional("activation");
+  for (const auto& [name, activation] : {std::pair("swiglu", "silu"), {"geglu", "gelu"}, {"reglu", "relu"}})
+    if (y != nullptr && y->scalar == name)
+      r.complain("activation", fmt::format("{} is a gated {}", name, activation),
+                 fmt::format("write gated: true, activation: {}", activation));
 }
 
 }  // namespace
@@ -148,7 +160,10 @@ std::optional<TransformerConfig> read_transformer(const base::Yaml& section, con
   size(r, "embedding_width", c.embedding_width);
   flag(r, "gated", c.gated);
   if (c.gated) c.activation = Unary::Kind::silu;
-  if (const auto kind = r.choice("activation", kActivations)) c.activation = kKinds[*kind];
+  const std::size_t before_name = sink.size();
+  refuse_gated_name(r);
+  if (sink.size() == before_name)
+    if (const auto kind = r.choice("activation", kActivations)) c.activation = kKinds[*kind];
   flag(r, "causal", c.causal);
   flag(r, "rms_norm", c.rms_norm);
   flag(r, "rope", c.rope);

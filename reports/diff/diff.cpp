@@ -70,10 +70,7 @@ std::vector<ChangedRun> runs_of(const Json& before, const Json& after) {
   return runs;
 }
 
-bool is_result(const Json& j) { return j.is_object() && j.contains("runs") && j["runs"].is_array() && j.contains("question"); }
-
 ResultDiff diff_of_one(const Json& before, const Json& after) {
-  if (!is_result(before) || !is_result(after)) base::refuse("", "this is no result of format 2", "write both with foreshard run --json");
   return {after.value("scenario", ""), changed_keys(before["question"], after["question"]), runs_of(before["runs"], after["runs"])};
 }
 
@@ -90,7 +87,11 @@ std::string change_text(const ChangedRun& r) {
   return change == 0 ? "same" : fmt::format("{:+.1f} %", change);
 }
 
+bool is_one_result(const Json& j) { return j.is_object() && j.contains("runs") && j["runs"].is_array() && j.contains("question"); }
+
 }  // namespace
+
+bool is_result(const Json& j) { return j.is_array() ? std::ranges::all_of(j, is_one_result) : is_one_result(j); }
 
 bool ResultDiff::is_beyond(double limit) const {
   return std::ranges::any_of(runs, [&](const ChangedRun& r) {

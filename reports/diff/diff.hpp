@@ -32,7 +32,9 @@ struct ResultDiff {
   [[nodiscard]] bool is_beyond(double limit) const;  // a time differs by a larger share, or a run's status, or a run is missing
 };
 
-// Two results of format 2, or two lists of equal length. Throws: base::InputError where they are something else.
+// Whether it is a result of format 2, or a list of them.
+[[nodiscard]] bool is_result(const nlohmann::ordered_json& j);
+// Requires: is_result() of both. Throws: base::InputError where they are not of the same number of scenarios.
 [[nodiscard]] std::vector<ResultDiff> diff_of(const nlohmann::ordered_json& before, const nlohmann::ordered_json& after);
 
 // Returns the changed keys and a table of the runs; "nothing changed" where that is so. `width`: of the screen.

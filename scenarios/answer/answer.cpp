@@ -65,6 +65,7 @@ void add_numbers(Run& run, const Variant& variant) {
   run.interval_high = interval.high + on_assumed;
   run.facts = facts_of(variant, plan, s, workload);
   run.facts.spread = own_spread(run);
+  run.facts.unmeasured = unmeasured_growth(shipped_intervals(), workload);
   run.notes.push_back(std::move(interval.note));
   for (const std::vector<base::Note>& notes : {unsaid_note(variant), faster_precision_note(variant)})
     run.notes.insert(run.notes.end(), notes.begin(), notes.end());

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/numbers.hpp"
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
@@ -22,6 +25,7 @@
 namespace scenarios {
 namespace {
 
+constexpr std::array kModelKeys = {"model", "graph", "blocks", "model_type", "architectures"};  // the last two are of Hugging Face
 constexpr int kSizes = 3;  // random sizes at which a plan and its model are evaluated
 
 // Requires: a file of ours with one section, and the format's version beside it.
@@ -64,6 +68,10 @@ CheckResult check_cluster(const base::Yaml& document, const std::filesystem::pat
 }
 
 CheckResult check_model(const base::Yaml& document, const std::filesystem::path& file) {
+  if (document.is_map() && std::ranges::none_of(kModelKeys, [&](const char* key) { return document.find(key) != nullptr; }))
+    base::refuse(document.mark, "", "none of its keys tells what file it is",
+                 "a scenario has \"plans\" or \"training\"; others \"plan\", \"cluster\", \"model\", \"graph\", \"device\", \"framework\", "
+                 "\"network\", \"rules\"");
   // A file of ours; graphs and configs of Hugging Face judge their keys themselves.
   if (document.find("model") != nullptr) (void)section_of(document, "model");
   const pcg::Graph model = pcg::models::load_model_argument(file.string(), 1);

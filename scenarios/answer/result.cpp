@@ -9,6 +9,7 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/plan/plan_text.hpp"
 #include "scenarios/answer/wording.hpp"
+#include "scenarios/intervals/workload_json.hpp"
 #include "search/problem/result_codec.hpp"
 
 namespace base {
@@ -63,7 +64,6 @@ bool operator==(const StoredPlan& a, const StoredPlan& b) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ForecastFacts, work, plan, gpus, samples, precision, machine, links, shares, spread)
 // All but the plan, and what compares an answer with others.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, plan, variant, sweep, settings, framework, has_own_framework, replanned, status, base_gpus,
                                    planning, simulation, interval_low, interval_high, facts, samples_per_s, tokens_per_s, mfu, mfu_causal,

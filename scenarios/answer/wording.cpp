@@ -88,9 +88,9 @@ const Sentence& sentence_of(const std::string& code) {
        "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone"},
       {"graphs-evaluated", search, "{} rewritten graphs evaluated, for a device by itself"},
       {"grid-counts", search,
-       "of {} plans of the grid{:, # cannot be built}{:, # do not fit into memory}{:, # are others once more}{:, # are slower than the "
-       "best by their bounds or estimates}{:, # were simulated}{:, # were not, because simulate_best were}{:, # were not evaluated}{:, "
-       "plain data parallelism was simulated as well|}"},
+       "of {0} {0:plan|plans} of the grid{1:, # cannot be built}{2:, # do not fit into memory}{3:, # are others once more}{4:, # are "
+       "slower than the best by their bounds or estimates}{5:, # were simulated}{6:, # were not, because simulate_best were}{7:, # were "
+       "not evaluated}{8:, plain data parallelism was simulated as well|}"},
       {"lean-warm-up", search,
        "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
        "full says what it takes"},

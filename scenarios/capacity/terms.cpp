@@ -173,7 +173,9 @@ CapacityTerms read_terms(MapReader& section) {
   CapacityTerms t;
   t.work = read_work(section);
   t.deadline = section.seconds("deadline");
+  if (t.deadline && *t.deadline <= base::Seconds(0)) section.complain("deadline", "nothing is trained in no time", "write e.g. 30 days");
   t.budget = section.dollars("budget");
+  if (t.budget && *t.budget <= base::Dollars(0)) section.complain("budget", "nothing is trained for no money", "write e.g. 2 MUSD");
   if (const Yaml* reliability = section.optional("reliability"))
     t.reliability = read_reliability(*reliability, section.path_of("reliability"), section.sink());
   return t;

@@ -11,19 +11,13 @@
 #include "profiles/device_profile.hpp"
 #include "scenarios/answer/result.hpp"
 #include "scenarios/answer/run.hpp"
+#include "scenarios/intervals/workload_json.hpp"
 #include "search/problem/result_codec.hpp"
 #include "topology/cluster.hpp"
 
-// How a worker process hands a forecast back (base/json.hpp).
-namespace scenarios {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OwnProfiles, framework, device, network)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadKind, framework, device, fabric, precision, replicas, layers, trained, own)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, kind, log2_parameters, shares)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ForecastFacts, work, plan, gpus, samples, precision, machine, links, shares, spread)
-}  // namespace scenarios
-
 namespace confidence {
 
+// How a worker process hands a forecast back (base/json.hpp).
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Forecast, failure, predicted, low, high, peak, reserved, memory, out_of_memory, at_peak, question, facts)
 
 namespace {

@@ -28,16 +28,10 @@ std::string text_of(const WorkloadKind& k) {
                      k.replicas, k.layers, k.trained == "all" ? "" : ", frozen weights");
 }
 
-std::vector<double> weights_for(const IntervalModel& model, const Workload& w) {
-  std::vector<double> weights;
-  for (const IntervalGroup& g : model.groups) weights.push_back(g.weight * similarity_of(model.similarity, difference_of(g, w)));
-  return weights;
-}
-
-Shares unsure_shares(const IntervalModel& model, const Workload& w) {
+Measured measured_for(const IntervalModel& model, const Workload& w) {
   Measured measured;
-  for (const IntervalGroup& g : model.groups) measured.add(g.kind, w.kind);
-  return unsure_shares(w, measured);
+  for (const IntervalGroup& g : model.groups) measured.add(g.kind, g.most_gpus, w.kind);
+  return measured;
 }
 
 std::string software_of(const WorkloadKind& k) {
@@ -46,7 +40,7 @@ std::string software_of(const WorkloadKind& k) {
 }
 
 // Why a share of the time makes a forecast less sure, by kShares.
-std::string reason(std::size_t which, const Workload& w) {
+std::string reason(std::size_t which, const Workload& w, const Measured& measured) {
   const double share = 100 * w.shares[which];
   switch (which) {
     case 0: return fmt::format("the GPUs wait for their host {:.0f} % of the time, and hosts differ from system to system", share);
@@ -57,7 +51,9 @@ std::string reason(std::size_t which, const Workload& w) {
                              ? "no software is named"
                              : fmt::format("no run of {} was measured", software_of(w.kind)),
                          share);
-    default: return fmt::format("no run on {} was measured, and the GPUs wait for that network {:.0f} % of the time", w.kind.fabric, share);
+    default:
+      return fmt::format("no run {}on {} was measured, and the GPUs wait for that network {:.0f} % of the time",
+                         measured.gpus > 0 ? fmt::format("of more than {} GPUs ", measured.gpus) : "", w.kind.fabric, share);
   }
 }
 
@@ -65,13 +61,14 @@ constexpr double kWorthSaying = 1.1;  // times as wide
 
 // One sentence: what widens the interval most; else what of its kind was measured.
 base::Note note_for(const IntervalModel& model, const Workload& w) {
-  const Shares unsure = unsure_shares(model, w);
+  const Measured measured = measured_for(model, w);
+  const Shares unsure = unsure_shares(w, measured);
   Shares widening{};
   for (std::size_t i = 0; i < kShares.size(); ++i) widening[i] = std::exp(model.growth.rate[i] * unsure[i]);
   const auto most = static_cast<std::size_t>(std::ranges::max_element(widening) - widening.begin());
   if (widening[most] >= kWorthSaying)
     return {base::NoteKind::caution, "interval-widened",
-            fmt::format("{}: the interval is {:.1f} times as wide for it", reason(most, w), widening[most])};
+            fmt::format("{}: the interval is {:.1f} times as wide for it", reason(most, w, measured), widening[most])};
   std::size_t points = 0, all = 0;
   for (const IntervalGroup& g : model.groups) {
     all += g.points;
@@ -127,6 +124,8 @@ IntervalGroup read_group(const Yaml& y, const std::string& path, base::Diagnosti
   g.kind = {text("framework"), text("device"), text("fabric"), text("precision"), text("replicas"), text("layers"), text("trained")};
   in.require("points");
   g.points = static_cast<std::size_t>(in.integer("points", 1).value_or(1));
+  in.require("gpus");
+  g.most_gpus = static_cast<int>(in.integer("gpus", 1, 1'000'000).value_or(1));
   in.require("weight");
   g.weight = in.number("weight", 1e-6, 1e6).value_or(1);
   const std::vector<double> range = read_ascending(in, "log2_parameters", "[30, 33]");
@@ -157,8 +156,9 @@ std::string group_text(const IntervalGroup& g) {
   std::string text = fmt::format("    - source: {}\n", g.source);
   const auto features = g.kind.features();
   for (std::size_t i = 0; i < features.size(); ++i) text += fmt::format("      {}: {}\n", kFeatureNames[i], features[i].value);
-  return text + fmt::format("      points: {}\n      weight: {}\n      log2_parameters: {}\n      quantiles: {}\n", g.points,
-                            number(g.weight), list_text({g.least_log2_parameters, g.most_log2_parameters}), list_text(g.quantiles));
+  return text + fmt::format("      points: {}\n      gpus: {}\n      weight: {}\n      log2_parameters: {}\n      quantiles: {}\n",
+                            g.points, g.most_gpus, number(g.weight), list_text({g.least_log2_parameters, g.most_log2_parameters}),
+                            list_text(g.quantiles));
 }
 
 }  // namespace
@@ -206,9 +206,28 @@ Spread SortedQuantiles::spread(std::span<const double> weights, double tail) con
   return {std::min(-kLeastSpread, quantile(entries_)), std::max(kLeastSpread, quantile(entries_ | std::views::reverse))};
 }
 
+std::optional<Spread> scaled_spread(const IntervalModel& model, const SortedQuantiles& sorted, const Differences& differences) {
+  std::vector<double> all(model.groups.size(), 0), own = all;
+  std::size_t own_points = 0;
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    if (!differences[g]) continue;
+    all[g] = model.groups[g].weight * similarity_of(model.similarity, *differences[g]);
+    if (!differences[g]->is_none()) continue;
+    own[g] = all[g];
+    own_points += model.groups[g].points;
+  }
+  if (std::ranges::all_of(all, [](double w) { return w == 0; })) return std::nullopt;
+  const Spread mixed = sorted.spread(all, model.tail);
+  if (own_points < kLeastOfKind) return mixed;
+  const Spread of_kind = sorted.spread(own, (1 - model.level) / 2);
+  return Spread{std::min(mixed.low, of_kind.low), std::max(mixed.high, of_kind.high)};
+}
+
 Spread spread_for(const IntervalModel& model, const Workload& w) {
-  const double scale = scale_of(model.growth, unsure_shares(model, w));
-  const Spread scaled = SortedQuantiles(model.groups).spread(weights_for(model, w), model.tail);
+  const double scale = scale_of(model.growth, unsure_shares(w, measured_for(model, w)));
+  Differences differences;
+  for (const IntervalGroup& g : model.groups) differences.emplace_back(difference_of(g, w));
+  const Spread scaled = *scaled_spread(model, SortedQuantiles(model.groups), differences);
   const Spread spread{scaled.low * scale, scaled.high * scale};
   if (w.kind.own == OwnProfiles{}) return spread;
   // Profiles of the scenario's own are no surer than any that ships.
@@ -224,6 +243,11 @@ Spread spread_for(const IntervalModel& model, const Workload& w) {
     widest = {std::min(widest.low, least.low), std::max(widest.high, least.high)};
   }
   return widest;
+}
+
+double unmeasured_growth(const IntervalModel& model, const Workload& w) {
+  const Shares unsure = unsure_shares(w, measured_for(model, w));
+  return model.growth.rate[2] * unsure[2] + model.growth.rate[3] * unsure[3];
 }
 
 Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast) {

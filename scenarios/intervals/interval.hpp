@@ -5,6 +5,7 @@
 // Start here: workload_of() (workload.hpp) describes a simulated plan, interval_for() gives its interval by shipped_intervals().
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ struct IntervalGroup {
   double least_log2_parameters = 0, most_log2_parameters = 0;  // the range that the points cover
   double weight = 0;                                           // before similarity, > 0
   std::vector<double> quantiles;                               // ascending, of scaled residuals; each has the same share of the weight
+  int most_gpus = 1;                                           // of a point
 };
 
 struct IntervalModel {
@@ -65,11 +67,13 @@ struct Interval {
 
 // Between a group and a workload.
 struct Difference {
+  [[nodiscard]] bool is_none() const { return !software && other_features == 0; }  // of one kind, whatever their sizes
   bool software = false;   // in its framework, or in how that shards replicas or freezes weights
   int other_features = 0;  // of their kinds
   double doublings = 0;    // of the workload's parameters beyond the group's range
 };
 [[nodiscard]] Difference difference_of(const IntervalGroup& g, const Workload& w);
+using Differences = std::vector<std::optional<Difference>>;  // one per group; none: the group does not count
 // Returns the factor on a group's weight: from 0, not at all, to 1, as the workload's own kind.
 [[nodiscard]] double similarity_of(const Similarity& similarity, const Difference& d);
 
@@ -91,10 +95,17 @@ class SortedQuantiles {
   std::vector<Entry> entries_;
 };
 
-// Returns the spread of a workload: the weighted quantiles of all groups' scaled residuals, times the workload's scale. Requires: the model
-// has groups. With profiles of the scenario's own it is as wide as with any that ships at least. Cost: O(n log n) in quantiles of all
-// groups.
+// Fewer points of one kind say little of its tails.
+inline constexpr std::size_t kLeastOfKind = 20;
+// Returns the weighted quantiles of all groups' scaled residuals. Where at least kLeastOfKind points are of the workload's own kind, the
+// spread also holds the level of those: what others measured makes it no surer. nullopt: no group counts. `sorted`: of the model's groups.
+[[nodiscard]] std::optional<Spread> scaled_spread(const IntervalModel& model, const SortedQuantiles& sorted,
+                                                  const Differences& differences);
+// Returns the spread of a workload: scaled_spread() times the workload's scale. Requires: the model has groups. With profiles of the
+// scenario's own it is as wide as with any that ships at least. Cost: O(n log n) in quantiles of all groups.
 [[nodiscard]] Spread spread_for(const IntervalModel& model, const Workload& w);
+// Returns the natural logarithm of how much wider the spread is because no run of the software, or over such a network, was measured.
+[[nodiscard]] double unmeasured_growth(const IntervalModel& model, const Workload& w);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast);
 

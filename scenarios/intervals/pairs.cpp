@@ -52,7 +52,9 @@ double spread_of(const PairModel& model, const Changes& changes, const ForecastF
     const double share = kind == static_cast<std::size_t>(Change::machine) ? std::min(1.0, share_of_other_parts(a, b)) : 1;
     squares += share * share * model.spread[kind] * model.spread[kind];
   }
-  return std::clamp(std::sqrt(squares) * std::exp(model.growth * shares_apart(a, b)), kLeastPairSpread, most);
+  // What only one of the two assumes is not shared.
+  const double growth = model.growth * shares_apart(a, b) + std::abs(a.unmeasured - b.unmeasured);
+  return std::clamp(std::sqrt(squares) * std::exp(growth), kLeastPairSpread, most);
 }
 
 // What `level` of a normal variable lies within, either way, in deviations.

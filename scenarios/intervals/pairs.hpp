@@ -36,6 +36,7 @@ struct ForecastFacts {
   std::map<std::string, double> links;          // by type that carries bytes: the share of the time in which GPUs wait for it
   std::array<double, kShares.size()> shares{};  // of the workload
   double spread = 0;                            // of its own interval: ln(high / low) / 2
+  double unmeasured = 0;                        // ln of how much that is wider for software and a network of which no run was measured
 };
 inline constexpr std::string_view kLinkPart = "link ";
 

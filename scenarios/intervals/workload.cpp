@@ -81,13 +81,14 @@ Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, co
       has_frozen_weights(plan.pcg) ? "part" : "all"};
   w.log2_parameters = std::log2(std::max(1.0, parameters(plan.pcg)));
   w.shares = shares_of(s, network);
+  w.gpus = plan.gpus;
   return w;
 }
 
 Shares unsure_shares(const Workload& w, Measured measured) {
   Shares shares = w.shares;
   if (measured.software && w.kind.framework != pcg::name_of(pcg::Framework::generic)) shares[2] = 0;
-  if (measured.fabric) shares[3] = 0;
+  if (measured.gpus > 0) shares[3] *= std::clamp(std::log2(static_cast<double>(w.gpus) / measured.gpus), 0.0, 1.0);
   return shares;
 }
 

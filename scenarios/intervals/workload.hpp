@@ -2,6 +2,7 @@
 // A workload as intervals see it: the features of its kind, and a few numbers that a simulation knows. Forecasts of workloads of one kind
 // are off alike (scenarios/intervals/interval.hpp).
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <string>
@@ -62,7 +63,7 @@ inline constexpr std::array<std::string_view, 4> kShares = {
     "host",      // the critical device idles, above all waiting for its host to launch
     "defaults",  // it computes kernels whose time is a roofline with default efficiencies: no table of kernels has their sort
     "software",  // it works, or waits for its host, as its software does: unsure where no run of that was measured (unsure_shares())
-    "network"    // it waits for the network between nodes: unsure where no run over such a one was measured
+    "network"    // it waits for the network between nodes: unsure where no run over such a one was measured, or none of as many GPUs
 };
 using Shares = std::array<double, kShares.size()>;
 
@@ -70,17 +71,20 @@ struct Workload {
   WorkloadKind kind;
   double log2_parameters = 0;  // base-2 logarithm of the number of the model's parameters
   Shares shares{};
+  int gpus = 1;
 };
 
-// Whether some run was of a workload's software, and some over its fabric.
+// Whether some run was of a workload's software, and the most GPUs of one over its fabric; 0: there is none.
 struct Measured {
-  bool software = false, fabric = false;
-  void add(const WorkloadKind& run, const WorkloadKind& workload) {
+  bool software = false;
+  int gpus = 0;
+  void add(const WorkloadKind& run, int of_gpus, const WorkloadKind& workload) {
     software |= run.is_of_software_of(workload);
-    fabric |= run.fabric == workload.fabric;
+    if (run.fabric == workload.fabric) gpus = std::max(gpus, of_gpus);
   }
 };
-// Returns the shares that make the forecast less sure. `generic` is no software whose runs could be measured.
+// Returns the shares that make the forecast less sure. `generic` is no software whose runs could be measured. Beyond the GPUs that were
+// measured the network's share grows with the logarithm of their number, and counts in full at twice as many.
 [[nodiscard]] Shares unsure_shares(const Workload& w, Measured measured);
 
 // Returns the features and the numbers of a simulated plan; kind.own is left false. Cost: O(operators).

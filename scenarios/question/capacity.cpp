@@ -31,11 +31,9 @@ void add_below(const Diagnostics& problems, const std::string& path, Diagnostics
 
 // Training keys of a candidate take the place of the scenario's.
 void adopt_training(Yaml& training, const Yaml& changes) {
-  for (const Yaml::Entry& e : changes.entries) {
-    if (e.key == "batch_per_gpu") training.erase("global_batch");
-    if (e.key == "global_batch") training.erase("batch_per_gpu");
-    training.set(e.key, e.value, e.key_mark);
-  }
+  if (changes.find("batch_per_gpu") != nullptr || changes.find("global_batch") != nullptr)
+    for (const char* key : {"batch_per_gpu", "global_batch"}) training.erase(key);
+  for (const Yaml::Entry& e : changes.entries) training.set(e.key, e.value, e.key_mark);
 }
 
 bool is_words(const Yaml& y) {
@@ -104,6 +102,10 @@ class Reader {
     if (training != nullptr && !training->is_map()) (void)MapReader(*training, in.path_of("training"), sink_);
     if (cluster != nullptr && !nodes.empty() && cluster->is_map() && cluster->find("nodes") != nullptr)
       in.complain("nodes", "the cluster says how many nodes there are as well", "keep one of them");
+    for (const auto& [key, per] :
+         {std::pair("price", terms.price ? terms.price->per : Per::gpu), {"power", terms.power ? terms.power->per : Per::gpu}})
+      if (per == Per::all && nodes.size() > 1)
+        in.complain(key, "it is of the whole machine, which is asked about in several sizes", "write it per node or per GPU");
     in.finish();
     if (!item.is_map()) return;
     terms.name = unique(name.value_or(cluster != nullptr ? name_of(*cluster) : ""));

@@ -117,6 +117,12 @@ std::optional<PlanKind> read_planner(const Planner& plain, const Yaml& value, co
                  fmt::format("write {}: {{{}: {}}}", plain.kind, o.key, value.scalar));
         return std::nullopt;
       }
+  if (value.is_scalar() && !value.is_null()) {
+    std::vector<std::string> keys;
+    for (const search::Option& o : plain.options) keys.push_back(o.key);
+    sink.add(value.mark, path, fmt::format("expected a map of options, found \"{}\"", value.scalar), base::suggest(value.scalar, keys));
+    return std::nullopt;
+  }
   const Yaml none = Yaml::make_map(value.mark);
   const Yaml& options = value.is_null() ? none : value;
   const auto form = std::ranges::find_if(forms, [&](const std::string& f) { return options.is_map() && options.find(f) != nullptr; });
@@ -140,8 +146,10 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
   std::optional<std::string> name;
   std::optional<Framework> framework;
   for (const Yaml::Entry& e : item.entries) {
-    if (e.key == "name") name = base::as_text(e.value, path + ".name", sink).value_or("");
-    else if (e.key == "framework")
+    if (e.key == "name") {
+      name = base::as_text(e.value, path + ".name", sink).value_or("-");
+      if (!is_name(*name)) sink.add(e.value.mark, path + ".name", std::string(kNoName), "write e.g. ours");
+    } else if (e.key == "framework")
       framework.emplace(read_framework(e.value, path + ".framework", directory, sink)).named_by = Framework::NamedBy::entry;
     else if (kind == nullptr) kind = &e;
     else if (e.key == "file" || search::find_planner(e.key) != nullptr)

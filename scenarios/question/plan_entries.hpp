@@ -18,6 +18,10 @@
 
 namespace scenarios {
 
+// Names head tables and rows.
+[[nodiscard]] inline bool is_name(std::string_view text) { return !text.empty() && text.find('\n') == std::string_view::npos; }
+inline constexpr std::string_view kNoName = "expected a name of one line";
+
 struct PlannerEntry {
   const search::Planner* planner;  // one of search::planners()
   search::OptionValues options;

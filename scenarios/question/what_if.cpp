@@ -38,12 +38,14 @@ bool names_section(std::string_view path) {
   return std::ranges::any_of(kSections, [&](std::string_view s) { return path == s || path.starts_with(std::string(s) + "."); });
 }
 
-// One way of giving the batch replaces the other.
-void drop_other_batch(Yaml& document, std::string_view path) {
+// One way of giving the batch replaces the other; both are a contradiction, which is found when the variant is loaded.
+void drop_other_batch(Yaml& document, const WhatIf& w) {
   Yaml* training = document.find("training");
-  if (training == nullptr) return;
-  if (path == "training.global_batch") training->erase("batch_per_gpu");
-  if (path == "training.batch_per_gpu") training->erase("global_batch");
+  const auto sets = [&](const std::string& key) {
+    return std::ranges::any_of(w.set, [&](const auto& set) { return set.first == "training." + key; });
+  };
+  const bool sets_whole = sets("global_batch"), sets_per_gpu = sets("batch_per_gpu");
+  if (training != nullptr && sets_whole != sets_per_gpu) training->erase(sets_whole ? "batch_per_gpu" : "global_batch");
 }
 
 // A what-if may change any key of the framework's profile, so all of them have to be there; another profile replaces the one before.
@@ -157,7 +159,6 @@ void patch(Yaml& document, const std::string& target, const Yaml& value, const s
              "write the path from the top, e.g. cluster.nodes, or plans.NAME.tensor");
     return;
   }
-  drop_other_batch(document, target);
   adopt_network(document, target, value);
   spell_out_gpus(document, target);
   if (prepare_framework(document, target, value, directory, sink, place))
@@ -186,7 +187,8 @@ class EntryReader {
     WhatIf w;
     w.place = path;
     w.name = in.text("name").value_or("");
-    if (w.name == kBaseName) in.complain("name", "\"base\" is the scenario itself", "choose another name");
+    if (in.has("name") && !is_name(w.name)) in.complain("name", std::string(kNoName), "write e.g. twice the nodes");
+    else if (w.name == kBaseName) in.complain("name", "\"base\" is the scenario itself", "choose another name");
     else if (in.has("name") && !names_.insert(w.name).second)
       in.complain("name", fmt::format("another what-if is called \"{}\" too", w.name), "choose another name");
     w.replan = in.boolean("replan").value_or(true);
@@ -286,6 +288,7 @@ Yaml patched(const Patchable& base, const WhatIf& what_if, Diagnostics& sink) {
   for (const auto& set : what_if.set)
     if (!set.first.starts_with(kPlansPath) && !replaced(base, document, set.first, set.second, place_of(what_if, set.first), sink))
       keys.push_back(&set);
+  drop_other_batch(document, what_if);
   for (const auto* key : keys) patch(document, key->first, key->second, base.directory, place_of(what_if, key->first), sink);
   return document;
 }

@@ -211,6 +211,8 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   if (auto refused = without_hosts(config.memory.offload, problem_.cluster)) return *refused;
   const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
   if (!made) return made.refusal();
+  if (config.memory.bf16_moments && problem_.training.optimizer == pcg::Optimizer::sgd)
+    return Refusal{Constraint::precision, "sgd keeps no moments, in bf16 or otherwise"};
   if (auto why = pcg::wrong_weights(config.memory.weights, problem_.training.precision)) return Refusal{Constraint::precision, *why};
   const Grid& grid = *made;
   pcg::Plan plan;

@@ -85,6 +85,15 @@ TEST_CASE("what is no number cannot be scaled") {
         "set.yaml:1:1: set: \"2x\" scales a number, but wires[0].link is \"wire\"\n    1 | 2x\n      | ^");
 }
 
+TEST_CASE("what was meant as a factor is refused with the ways to write one") {
+  for (const std::string text : {"200%", "4 x", "x4", "\"*4\"", "+1"})
+    for (const char* path : {"nodes", "links.wire.bandwidth"}) {
+      CHECK(patched(path, text).find("is neither a value nor a factor") != std::string::npos);
+      CHECK(patched(path, text).find(R"(write e.g. "4x", "+10%")") != std::string::npos);
+    }
+  CHECK(patched("wires[0].link", "x4").find("is neither a value nor a factor") != std::string::npos);
+}
+
 TEST_CASE("a patch that may add keys adds them, and maps on the way") {
   CHECK(patched("links.ethernet.bandwidth", "1 GB/s", UnknownKey::add) ==
         with("wire: {bandwidth: 12.5 GB/s}", "wire: {bandwidth: 12.5 GB/s}, ethernet: {bandwidth: 1 GB/s}"));

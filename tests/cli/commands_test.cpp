@@ -137,6 +137,7 @@ TEST_CASE("check looks at every file") {
   CHECK(both.out == good + ": scenario modest: 1 plan, 0 what-ifs\n");
   CHECK(both.err.find("bad.yaml:") != std::string::npos);
   CHECK(call(f, "check " + good + " " + good).code == 0);
+  CHECK(call(f, "check " + f.write("foreign.yaml", "hello: 1\n")).err.find("none of its keys tells what file it is") != std::string::npos);
 }
 
 TEST_CASE("nothing that a file says steers a terminal") {
@@ -176,6 +177,8 @@ TEST_CASE("ask answers without a file, and shows the scenario that it makes") {
         "foreshard ask: --batch cannot be \"1.5\"\n       write an integer above 0\n");
   CHECK(call(f, "ask bert-large --on summit --on dgx-2").err.starts_with("foreshard ask: --on is given twice\n"));
   CHECK(call(f, "calibrate x.csv").err.starts_with("foreshard calibrate: --device, --network or --framework is missing\n"));
+  for (const char* change : {"batch 64", "twice the nodes", "4x infiniband, 2x nodes"})
+    CHECK(call(f, std::string("ask bert-large --on summit --what-if '") + change + "'").err.find("names no change") != std::string::npos);
   CHECK(call(f, "ask bert-large --on summit --what-if '4x nvlnk'").err.find("did you mean \"nvlink\"?") != std::string::npos);
 }
 
@@ -191,6 +194,9 @@ TEST_CASE("diff says what changed between two results, and is a test with a limi
   CHECK(changed.out.find("cluster.nodes: 1 -> 2") != std::string::npos);
   CHECK(call(f, "diff " + one + " " + two + " --limit 5%").code == 1);
   CHECK(call(f, "diff " + one + " " + one + " --limit 0").code == 0);
+  const std::string other = f.write("other.json", "{a: 1}"), foreign = f.write("foreign.json", "{}");
+  CHECK(call(f, "diff " + one + " " + other).err == other + ": is no JSON\n       write it with foreshard run --json\n");
+  CHECK(call(f, "diff " + foreign + " " + one).err == foreign + ": is no result of format 2\n       write it with foreshard run --json\n");
   for (const char* limit : {"much", "5", "-5%"}) CHECK(call(f, "diff " + one + " " + two + " --limit " + limit).code == 2);
 }
 

@@ -32,6 +32,7 @@ TEST_CASE("--json - leaves standard output to the program that reads it; --quiet
       call(f, "run --quiet " + file + " --csv " + (f.path / "r.csv").string() + " --trace " + (f.path / "t.json").string());
   CHECK(quiet.out == "");
   CHECK(f.read("r.csv").starts_with("kind,scenario,model,"));
+  CHECK(nlohmann::json::parse(call(f, "run --quiet --format json " + file).out)["runs"].size() == 1);
   CHECK(nlohmann::json::parse(f.read("t.json"))["traceEvents"].size() > 10);
 }
 
@@ -113,6 +114,8 @@ TEST_CASE("misspelt words are told with the nearest that is known") {
         "foreshard show: a command is missing\n       one of: model, cluster, device, network, framework, plan, rules, planners\n");
   CHECK(call(f, "run x.yaml --jsn -").err == "foreshard run: there is no option \"--jsn\"\n       did you mean \"--json\"?\n");
   CHECK(call(f, "-x").err == "foreshard: there is no option \"-x\"\n       one of: --help, --version\n");
+  CHECK(call(f, "ask --model x").err == "foreshard ask: there is no option \"--model\"\n       write its value without the name\n");
+  CHECK(call(f, "run x.yaml --seed -1").err.find("--seed cannot be \"-1\"") != std::string::npos);
   CHECK(call(f, "run x.yaml -json -").err == "foreshard run: there is no option \"-json\"\n       did you mean \"--json\"?\n");
 }
 

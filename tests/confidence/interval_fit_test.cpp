@@ -45,7 +45,7 @@ TEST_CASE("the interval score is the width, and 20 times what a nine-in-ten inte
 }
 
 TEST_CASE("quantiles stand at the middles of equal shares") {
-  // Of 0.01 .. 0.40 the k-th tenth has its middle at 4 (k + 1/2) + 1/2: 2.5, 6.5, ...; growth does not matter, as nothing waits.
+  // Of 0.01 .. 0.40 the k-th twentieth has its middle at 2 (k + 1/2) + 1/2: 1.5, 3.5, ...; growth does not matter, as nothing waits.
   std::vector<Residual> rs;
   for (int i = 1; i <= 40; ++i) rs.push_back(residual("megatron", "s", 0.01 * i));
   const auto m = fit_intervals(rs);
@@ -53,9 +53,24 @@ TEST_CASE("quantiles stand at the middles of equal shares") {
   CHECK(m.groups[0].source == "s");
   CHECK(m.groups[0].points == 40);
   CHECK(m.groups[0].weight == test::about(std::sqrt(40)));
-  REQUIRE(m.groups[0].quantiles.size() == 10);
-  CHECK(m.groups[0].quantiles[0] == test::about(0.025));
-  CHECK(m.groups[0].quantiles[9] == test::about(0.385));
+  REQUIRE(m.groups[0].quantiles.size() == 20);
+  CHECK(m.groups[0].quantiles.front() == test::about(0.015));
+  CHECK(m.groups[0].quantiles.back() == test::about(0.395));
+}
+
+TEST_CASE("a publisher weighs as the root of its points, its groups as the roots of theirs") {
+  std::vector<Residual> rs;
+  for (int i = 0; i < 45; ++i) rs.push_back(residual("megatron", i < 36 ? "a" : "b", 0.01 * i));
+  for (Residual& r : rs) r.publication = "one paper";
+  rs[3].question.gpus = 64;
+  rs.push_back(residual("megatron", "c", 0.1));
+  const auto m = fit_intervals(rs);
+  REQUIRE(m.groups.size() == 3);
+  CHECK(m.groups[0].weight == test::about(std::sqrt(45) * 6 / (6 + 3)));
+  CHECK(m.groups[1].weight == test::about(std::sqrt(45) * 3 / (6 + 3)));
+  CHECK(m.groups[0].most_gpus == 64);
+  CHECK(m.groups[1].most_gpus == 1);
+  CHECK(m.groups[2].weight == test::about(1));
 }
 
 TEST_CASE("errors that grow with the host's share make spreads grow") {

@@ -214,6 +214,9 @@ TEST_CASE("messages, in part") {
   CHECK(mentions(problems_of("builtin: bert-large\nattention: flsh"), "did you mean \"flash\"?"));
   CHECK(mentions(problems_of("huggingface: nowhere/config.json"), "no file is called \"nowhere/config.json\""));
   CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", experts: 2, top_k: 3}"), "top_k 3 of 2 experts"));
+  for (const char* key : {"top_k", "expert_ffn", "shared_experts"})
+    CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", " + key + ": 2}"), "the model has no experts"));
+  CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", activation: swiglu}"), "write gated: true, activation: silu"));
   CHECK(mentions(problems_of(kSmall.substr(0, kSmall.size() - 1) + ", positions: 4}"),
                  "sequence_length 5 is longer than the table of 4 positions"));
   CHECK(mentions(problems_of("transformer: {layers: 1, hidden: 1000000000, heads: 1, vocab: 1000000000, sequence_length: 2}"),

@@ -45,7 +45,9 @@ TEST_CASE("nothing is beyond a limit where nothing changed; another status, and 
   CHECK(reports::diff_of(without, result(2, 1.0)).at(0).is_beyond(1));
 }
 
-TEST_CASE("what is no result is refused, and so are lists of different lengths") {
-  CHECK_THROWS_AS((void)reports::diff_of(Json::object(), result(2, 1)), base::InputError);
+TEST_CASE("what is no result is told, and lists of different lengths are refused") {
+  CHECK(reports::is_result(result(2, 1)));
+  CHECK(reports::is_result(Json::array({result(2, 1)})));
+  for (const Json& other : {Json::object(), Json(3), Json::array({result(2, 1), Json::object()})}) CHECK_FALSE(reports::is_result(other));
   CHECK_THROWS_AS((void)reports::diff_of(Json::array({result(2, 1)}), Json::array()), base::InputError);
 }

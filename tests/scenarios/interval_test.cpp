@@ -26,7 +26,7 @@ IntervalModel model() {
   m.similarity = {.other_software = 0.1, .other_feature = 0.5, .per_doubling = 0.5};
   m.growth.rate = {1, 2};
   m.groups.push_back({"near", kKind, 40, 30, 33, 1, {-0.1, 0, 0.1, 0.2}});
-  m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}});
+  m.groups.push_back({"far", kOther, 12, 30, 33, 1, {-0.4, -0.3, 0.5, 0.6}, 128});
   return m;
 }
 
@@ -85,6 +85,17 @@ TEST_CASE("the spread is the weighted quantiles of all groups") {
   CHECK(s.high == test::about(0.2));
 }
 
+TEST_CASE("what others measured makes a kind of 20 points no surer than they are") {
+  IntervalModel m = model();
+  m.groups[1].weight = 1000;  // 50 beside 1: a tenth is reached among these alone
+  m.groups[1].quantiles = {-0.02, -0.015, 0.03, 0.04};
+  for (const auto& [points, low, high] : {std::tuple(std::size_t{19}, -0.02, 0.04), {20, -0.1, 0.2}}) {
+    m.groups[0].points = points;
+    CHECK(spread_for(m, question()).low == test::about(low));
+    CHECK(spread_for(m, question()).high == test::about(high));
+  }
+}
+
 TEST_CASE("the other group's own question gets its own, wider spread") {
   const Spread s = spread_for(model(), {kOther, 31, {0, 0}});
   CHECK(s.low == test::about(-0.4));
@@ -120,6 +131,14 @@ TEST_CASE("shares of software and network widen the spread where no run of them 
   CHECK(interval_for(m, w, base::Seconds(1)).note.text ==
         "no run on several nodes by ethernet was measured, and the GPUs wait for that network 80 % of the time: the interval is 1.5 times "
         "as wide for it");
+  w.kind.fabric = kKind.fabric;
+  m.groups[0].most_gpus = 64;  // beyond them by the logarithm, up to a doubling
+  m.groups[1].most_gpus = 8;
+  for (const auto& [gpus, share] : {std::pair(64, 0.0), {8, 0.0}, {96, std::log2(1.5)}, {128, 1.0}, {4096, 1.0}}) {
+    w.gpus = gpus;
+    CHECK(spread_for(m, w).high == test::about(0.2 * std::exp(0.4 * share)));
+  }
+  CHECK(interval_for(m, w, base::Seconds(1)).note.text.starts_with("no run of more than 64 GPUs on several nodes was measured, and the"));
   w.shares = {0, 0, 0.8, 0};
   w.kind = kKind;
   w.kind.framework = m.groups[0].kind.framework = "generic";
@@ -181,6 +200,7 @@ TEST_CASE("the accuracy file reads back what was written") {
   REQUIRE(again.groups.size() == 2);
   CHECK(again.groups[1].kind == kOther);
   CHECK(again.groups[1].most_log2_parameters == 33);
+  CHECK(again.groups[1].most_gpus == 128);
   CHECK(again.groups[1].quantiles == m.groups[1].quantiles);
   CHECK(again.similarity.per_doubling == 0.5);
   CHECK(again.growth.rate == m.growth.rate);
@@ -247,5 +267,6 @@ TEST_CASE("features of a workload: shares of the iteration, the fabric that it s
   for (const auto& [gpus, fabric] : {std::pair(1, "one GPU"), std::pair(8, "one node"), std::pair(9, "several nodes by infiniband")}) {
     plan.gpus = gpus;
     CHECK(workload_of(plan, two, result).kind.fabric == fabric);
+    CHECK(workload_of(plan, two, result).gpus == gpus);
   }
 }

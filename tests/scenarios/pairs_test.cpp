@@ -142,6 +142,18 @@ TEST_CASE("a comparison is never less sure than one of independent errors, nor s
   CHECK(pair_spread({}, a, b) == test::about(0.5));
 }
 
+TEST_CASE("what only one of two forecasts assumes widens their comparison, as far as if they were independent") {
+  ForecastFacts a = facts(), b = facts();
+  b.plan = "tensor 4";
+  a.unmeasured = b.unmeasured = 0.8;
+  CHECK(pair_spread(measured_pairs(), a, b) == test::about(0.06));
+  a.unmeasured = 0;
+  CHECK(pair_spread(measured_pairs(), a, b) == test::about(0.06 * std::exp(0.8)));
+  CHECK(pair_spread(measured_pairs(), b, a) == test::about(0.06 * std::exp(0.8)));
+  a.unmeasured = 100;
+  CHECK(pair_spread(measured_pairs(), a, b) == test::about(std::hypot(a.spread, b.spread)));
+}
+
 TEST_CASE("the interval of a ratio is symmetric in the logarithm") {
   const ForecastFacts a = facts();
   ForecastFacts b = facts();

@@ -137,6 +137,8 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{megatron: {pipeline: 2, schedule: zb-h1, offload: {activations: true}}}]") ==
         "plans[0].megatron.offload: a schedule that leaves gradients of weights for later needs the activations until then\n");
   CHECK(error("[{megatron: fast}]") == "plans[0].megatron: found \"fast\", expected a map of degrees or the word search\n");
+  CHECK(error("[{fsdp: {}, name: \"\"}]") == "plans[0].name: expected a name of one line\n");
+  CHECK(error("[{fsdp: full_shard}]") == "plans[0].fsdp: expected a map of options, found \"full_shard\"\n");
   CHECK(error("[{megatron: {search: false}}]") == "plans[0].megatron.search: the degrees are missing\n");
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");
   CHECK(error("data-parallel") == "plans: expected a list of plans\n");

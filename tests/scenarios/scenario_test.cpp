@@ -77,7 +77,7 @@ TEST_CASE("another version stops everything else") {
   CHECK(test::problems("foreshard: 99\nplanz: 1\n") ==
         "s.yaml:1:12: foreshard: format 99 is not known\n"
         "    1 | foreshard: 99\n"
-        "      |            ^~~ this program reads format 1\n");
+        "      |            ^~~ files to read have format 1; results of run --json have another\n");
 }
 
 TEST_CASE("what-ifs are tried when the scenario is loaded") {

@@ -134,6 +134,17 @@ TEST_CASE("what is wrong with a sweep is said at its place, once") {
             .find("the key is set beside the sweep, too") != std::string::npos);
 }
 
+TEST_CASE("one way of giving the batch replaces the other, and both contradict each other") {
+  const auto with = [](const std::string& what_if) { return test::kTwoGpus + "plans: [data-parallel]\nwhat_if: [" + what_if + "]\n"; };
+  CHECK(test::load(with("{name: a, set: {training.global_batch: 4}}")).variants.load(1).training.global_batch == 4);
+  for (const char* both :
+       {"{training.global_batch: 4, training.batch_per_gpu: 8}", "{training.batch_per_gpu: 8, training.global_batch: 4}"})
+    CHECK(test::problems(with(std::string("{name: a, set: ") + both + "}")).find("batch_per_gpu is given as well") != std::string::npos);
+  for (const char* name : {"\"\"", "\"two\\nlines\""})
+    CHECK(test::problems(with(std::string("{name: ") + name + ", set: {training.global_batch: 4}}")).find("expected a name of one line") !=
+          std::string::npos);
+}
+
 TEST_CASE("GPUs can be asked to be so many times as fast, as large, or as quick to launch, though nothing is said of them") {
   const auto r = answers_to(test::kTwoGpus +
                             "plans: [data-parallel]\nwhat_if: [{name: c, set: {cluster.node.gpus.compute_speed: 2x}}, {name: m, set: "

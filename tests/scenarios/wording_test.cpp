@@ -62,7 +62,7 @@ TEST_CASE("a sentence counts, and leaves out what is not") {
       "of 97 plans of the grid, 8 cannot be built, 40 do not fit into memory, 44 are slower than the best by their bounds or estimates, 4 "
       "were simulated, 1 were not evaluated");
   CHECK(text_of(Fact("grid-counts", 1, 0, 0, 0, 0, 1, 0, 0, true)) ==
-        "of 1 plans of the grid, 1 were simulated, plain data parallelism was simulated as well");
+        "of 1 plan of the grid, 1 were simulated, plain data parallelism was simulated as well");
   CHECK(text_of(Fact("rules-asked", 1, 3, "two.yaml", 2, 0, 0, 0)) ==
         "1 of the 3 rules of two.yaml are asked, 2 that have layout operators are not");
 }

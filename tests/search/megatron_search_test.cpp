@@ -143,14 +143,15 @@ TEST_CASE("a grid of which nothing can be built is infeasible, with the last rea
   CHECK(refusal.why == "no point of the grid can be built: a sequence of 16 does not divide by context 3");
 }
 
-TEST_CASE("a search without time says so") {
+TEST_CASE("a search without time has plain data parallelism, and says what ended it") {
   const test::Question q(test::kSmallGpt, 1, 4, 8);
   double ticks = 0;
   search::SearchContext context;
   context.clock = [&] { return base::Seconds(ticks += 1); };
   // The start takes the first tick: of 3.5 half go into bounds, one cut, and the rest into looking at its first plans, one of them.
   const search::SearchResult r = search::megatron_search(q.problem(), {.budget = base::Seconds(3.5)}, context);
-  CHECK_FALSE(r.termination.has_plan());
+  REQUIRE(r.best.has_value());
+  CHECK(r.best->summary == "data 4");
   CHECK(r.termination.limit() == search::Limit::effort);
   CHECK(search::stop_reason(r.termination) == "effort_limit");
   CHECK(grid_counts_of(r).at(7) > 0);  // were not evaluated

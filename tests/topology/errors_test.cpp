@@ -116,6 +116,13 @@ TEST_CASE("more GPUs than a program can hold") {
         "      |                         ^~~ at most 1000000\n");
 }
 
+TEST_CASE("a preset that is only named") {
+  CHECK(errors_of("{name: dgx-h100, nodes: 2}") ==
+        "c.yaml:1:8: cluster.name: is a preset's name, and nothing else describes the cluster\n"
+        "    1 | {name: dgx-h100, nodes: 2}\n"
+        "      |        ^~~ write preset: dgx-h100\n");
+}
+
 TEST_CASE("a section that is no map, and an empty one") {
   CHECK(errors_of("[1]") ==
         "c.yaml:1:1: cluster: expected a map, found a list\n"

@@ -13,7 +13,7 @@ using scenarios::IntervalModel;
 using scenarios::Spread;
 using scenarios::WorkloadKind;
 
-constexpr int kQuantiles = 10;       // of a group: enough for tails of 5 %, and too few to tell its rows
+constexpr int kQuantiles = 20;       // of a group: enough for tails of 2.5 %
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
 constexpr double kLeastGain = 0.02;  // less is chance
 // Steps that are tried, from the second: coarse ones, since 100 groups tell no finer ones apart. A group of other software
@@ -27,9 +27,9 @@ constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
-// Software and fabric of residuals were measured: by themselves.
+// Software and network of residuals were measured: by themselves.
 double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) {
-  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, {true, true}));
+  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, {true, r.question.gpus}));
 }
 
 // Quantiles at the middles of equal shares; between values they are interpolated (Hazen).
@@ -47,14 +47,20 @@ std::vector<double> quantiles_of(std::vector<double> values) {
 }
 
 std::vector<IntervalGroup> groups_without_quantiles(const ByGroup& groups) {
-  std::map<std::string, double> of_publisher;
-  for (const auto& [key, members] : groups) of_publisher[members.front()->published_by()] += static_cast<double>(members.size());
+  const auto root = [](const auto& members) { return std::sqrt(static_cast<double>(members.size())); };
+  std::map<std::string, double> points, roots;  // of publishers
+  for (const auto& [key, members] : groups) {
+    points[members.front()->published_by()] += static_cast<double>(members.size());
+    roots[members.front()->published_by()] += root(members);
+  }
   std::vector<IntervalGroup> made;
   for (const auto& [key, members] : groups) {
     const auto& [source, kind, family] = key;
     const auto [least, most] = std::ranges::minmax(members, {}, [](const Residual* r) { return r->question.log2_parameters; });
-    const double weight = static_cast<double>(members.size()) / std::sqrt(of_publisher[members.front()->published_by()]);
-    made.push_back({source, kind, members.size(), least->question.log2_parameters, most->question.log2_parameters, weight, {}});
+    const std::string publisher = members.front()->published_by();
+    const double weight = std::sqrt(points[publisher]) * root(members) / roots[publisher];
+    const int gpus = std::ranges::max(members, {}, [](const Residual* r) { return r->question.gpus; })->question.gpus;
+    made.push_back({source, kind, members.size(), least->question.log2_parameters, most->question.log2_parameters, weight, {}, gpus});
   }
   return made;
 }
@@ -71,9 +77,9 @@ void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, cons
 // Residuals that get the same weights: those of one group and size of model.
 struct Case {
   std::vector<const Residual*> members;
-  std::size_t source = 0;                                         // which of the sources
-  std::vector<std::optional<scenarios::Difference>> differences;  // per group; none where the same source published it
-  scenarios::Measured measured;                                   // by other sources
+  std::size_t source = 0;              // which of the sources
+  scenarios::Differences differences;  // none where the same source published the group
+  scenarios::Measured measured;        // by other sources
 };
 
 std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGroup>& made) {
@@ -92,18 +98,11 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
       const bool is_out = members.front()->published_by() == first.published_by();
       const IntervalGroup& g = made[c.differences.size()];
       c.differences.push_back(is_out ? std::nullopt : std::optional(scenarios::difference_of(g, first.question)));
-      if (!is_out) c.measured.add(g.kind, first.question.kind);
+      if (!is_out) c.measured.add(g.kind, g.most_gpus, first.question.kind);
     }
     all.push_back(std::move(c));
   }
   return all;
-}
-
-std::vector<double> weights_for(const IntervalModel& model, const Case& c) {
-  std::vector<double> weights(model.groups.size(), 0);
-  for (std::size_t g = 0; g < weights.size(); ++g)
-    if (c.differences[g]) weights[g] = model.groups[g].weight * similarity_of(model.similarity, *c.differences[g]);
-  return weights;
 }
 
 // Mean of a figure over each publisher's points, whose spreads are made without it, then over publishers, which weigh as the root of their
@@ -113,12 +112,11 @@ std::optional<double> mean_over_sources(const IntervalModel& model, const std::v
   const scenarios::SortedQuantiles sorted(model.groups);
   std::map<std::size_t, std::pair<double, double>> sums;  // source -> sum, count
   for (const Case& c : cases) {
-    const std::vector<double> weights = weights_for(model, c);
-    if (std::ranges::all_of(weights, [](double w) { return w == 0; })) continue;
-    const Spread s = sorted.spread(weights, model.tail);
+    const std::optional<Spread> s = scaled_spread(model, sorted, c.differences);
+    if (!s) continue;
     for (const Residual* r : c.members) {
       const double scale = scenarios::scale_of(model.growth, scenarios::unsure_shares(r->question, c.measured));
-      sums[c.source].first += figure(Spread{s.low * scale, s.high * scale}, r->log_ratio);
+      sums[c.source].first += figure(Spread{s->low * scale, s->high * scale}, r->log_ratio);
       sums[c.source].second += 1;
     }
   }

@@ -270,12 +270,12 @@ void refine_best(const Problem& problem, Confirmed& confirmed, Budget& budget) {
 }
 
 // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
-// estimates may err, and the search is to be no worse than what it generalises.
-void confirm_data_parallel(const Problem& problem, Confirmed& confirmed, const Budget& budget) {
+// estimates may err, and the search is to be no worse than what it generalises, whenever it ends.
+void confirm_data_parallel(const Problem& problem, Confirmed& confirmed) {
   GridConfig plain;
   plain.data = problem.cluster.device_count();
   const Attempt<pcg::Plan> plan = confirmed.plan(plain);
-  if (!plan || budget.time_is_up()) return;
+  if (!plan) return;
   const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
   if (std::ranges::any_of(confirmed.found().simulated, is_it) || !problem.oracle.memory(*plan).fits()) return;
   confirmed.simulate(plain);
@@ -288,7 +288,7 @@ Findings search_grid(const Problem& problem, PlanBounds& bounds, Ranking ranking
   simulate_best(Proposals(problem, bounds, ranking, confirmed, context).run(budget), static_cast<std::size_t>(most_simulated), confirmed,
                 budget);
   refine_best(problem, confirmed, budget);
-  confirm_data_parallel(problem, confirmed, budget);
+  confirm_data_parallel(problem, confirmed);
   if (confirmed.found().simulated.empty() && ranking.smallest)
     if (const Attempt<pcg::Plan> plan = confirmed.plan(*ranking.smallest))
       confirmed.note_miss(*ranking.smallest, problem.oracle.memory(*plan));

@@ -235,6 +235,14 @@ TEST_CASE("terms that contradict each other are refused") {
         "dgx-h100}, nodes: [4, 8], price: 2.50 USD/gpu/h}");
   CHECK(problem(kWork + "  candidates:\n    - {cluster: {preset: dgx-a100-80gb, nodes: 2}, nodes: 1}\n") ==
         "capacity.candidates[0].nodes: the cluster says how many nodes there are as well | keep one of them");
+  for (const char* whole : {"price: 60 USD/h", "power: 13 kW"})
+    CHECK(problem(kWork + "  candidates:\n" + candidate(std::string("nodes: [1, 2], ") + whole))
+              .ends_with(": it is of the whole machine, which is asked about in several sizes | write it per node or per GPU"));
+  for (const char* nothing : {"deadline: 0 s", "budget: 0 USD"})
+    CHECK(problem(kWork + "  " + nothing + "\n  candidates:\n" + candidate("nodes: 1, price: 1 USD/h")).find(": nothing is trained ") !=
+          std::string::npos);
+  CHECK(problem(kWork + "  candidates:\n" + candidate("nodes: 1, training: {global_batch: 8, batch_per_gpu: 4}"))
+            .find("batch_per_gpu is given as well") != std::string::npos);
   CHECK(problem(kWork + "  candidates:\n" + candidate("nodes: 0")) == "capacity.candidates[0].nodes: nodes must be at least 1, found 0");
   CHECK(problem(kWork + "  candidates:\n" + candidate("nodes: []")) ==
         "capacity.candidates[0].nodes: the list is empty | write e.g. [4, 8, 16]");
