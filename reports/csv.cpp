@@ -62,6 +62,16 @@ void begin_row(Rows& rows, const ScenarioResult& result, const char* kind) {
   for (auto& [name, value] : subject_columns(result.subject)) rows.put(name, std::move(value));
 }
 
+// Candidates may be trained otherwise than the scenario has it.
+void put_training(Rows& rows, const Run& r) {
+  if (!r.made) return;
+  const auto plan = r.made.value();
+  const pcg::TrainingConfig& t = plan->training;
+  rows.put("global_batch", fmt::format("{}", t.global_batch));
+  rows.put("precision", std::string(pcg::to_text(t.precision)));
+  rows.put("optimizer", pcg::name_of(t.optimizer));
+}
+
 void put_run(Rows& rows, const Run& r) {
   for (const auto& [name, value] :
        {std::pair("variant", r.variant), std::pair("plan", r.plan), std::pair("framework", r.framework),
@@ -88,6 +98,7 @@ void put_machines(Rows& rows, const ScenarioResult& result) {
     begin_row(rows, result, "capacity");
     const Run& run = result.capacity_runs[e.asked.run];
     put_run(rows, run);
+    put_training(rows, run);
     const std::string& name = result.capacity->terms.candidates[e.asked.candidate].name;
     rows.put("variant", fmt::format("{} x {}", name, e.asked.fleet.nodes));  // one run may be of several candidates
     rows.put("candidate", name);

@@ -90,6 +90,13 @@ class Reader {
       read_one(one, path);
   }
 
+  // What the scenario asks of the first candidate; that one's own question where no such can be loaded.
+  std::optional<Variant> base() {
+    Diagnostics incomplete;
+    std::optional<Variant> base = first_ ? loader_.load(*first_, incomplete) : std::nullopt;
+    return base || question_.machines.empty() ? base : question_.machines.front();
+  }
+
  private:
   void read_one(const Yaml& item, const std::string& path) {
     MapReader in(item, path, sink_);
@@ -111,8 +118,10 @@ class Reader {
     terms.name = unique(name.value_or(cluster != nullptr ? name_of(*cluster) : ""));
     question_.terms.candidates.push_back(std::move(terms));
     if (cluster == nullptr) return;
+    const bool is_first = !first_;
     const auto document = document_of(*cluster, training, in.path_of("cluster"));
     if (!document) return;
+    if (is_first && !nodes.empty()) first_ = with_nodes(*first_, nodes.front(), *in.node().find("nodes"));
     if (nodes.empty() && !in.has("nodes")) add_point(*document, path);
     for (const int n : nodes) add_point(with_nodes(*document, n, *in.node().find("nodes")), path);
   }
@@ -142,6 +151,7 @@ class Reader {
     if (!expanded || !scenario_.sound) return std::nullopt;
     Yaml document = scenario_.document;
     document.set("cluster", std::move(*expanded), cluster.mark);
+    if (!first_) first_ = document;
     if (training != nullptr && training->is_map()) adopt_training(*document.find("training"), *training);
     return document;
   }
@@ -181,6 +191,7 @@ class Reader {
   Diagnostics& sink_;
   std::set<std::string> names_;
   std::vector<std::string> texts_;  // of the machines' documents
+  std::optional<Yaml> first_;       // the first candidate's cluster, trained on as the scenario has it
 };
 
 void check_budget(MapReader& in, const CapacityTerms& terms, Diagnostics& sink) {
@@ -240,6 +251,7 @@ CapacityQuestion read_capacity(const Yaml& section, const CapacityContext& scena
   Reader reader(scenario, loader, question, sink);
   for (std::size_t i = 0; candidates != nullptr && i < candidates->items.size(); ++i)
     reader.read(candidates->items[i], fmt::format("{}[{}]", in.path_of("candidates"), i));
+  question.base = reader.base();
   check_budget(in, question.terms, sink);
   if (!question.machines.empty()) {
     check_work(section, question, question.machines.front(), sink);

@@ -2,6 +2,7 @@
 // The `capacity:` section of a scenario: its terms, and the machines and plans that have to be simulated for them.
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "base/yaml/tree.hpp"
@@ -20,7 +21,8 @@ struct CapacityQuestion {
   };
   CapacityTerms terms;
   std::vector<PlanEntry> plans;
-  std::vector<Variant> machines;  // the scenario's model and training on a candidate's cluster
+  std::vector<Variant> machines;  // the scenario's model and training, or the candidate's, on a candidate's cluster
+  std::optional<Variant> base;    // the scenario's training on the first; that machine as it is where the scenario's cannot run there
   std::vector<Point> points;      // in the order of the section
   std::vector<base::Note> notes;
 };

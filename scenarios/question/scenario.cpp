@@ -145,7 +145,7 @@ Scenario load_scenario(const Yaml& document, const std::filesystem::path& direct
   if (capacity != nullptr) {
     const bool sound = !s.variants.empty() || (!in.has("cluster") && sink.size() == before);
     s.capacity = read_capacity(*capacity, {sections.document, sound, s.plans, directory}, *loader, sink);
-    if (s.variants.empty() && !s.capacity->machines.empty()) s.variants = VariantList(s.capacity->machines.front());
+    if (s.variants.empty() && s.capacity->base) s.variants = VariantList(*s.capacity->base);
   }
   if (!s.variants.empty()) check_saved_plans(s, sink);
   sink.throw_if_any();

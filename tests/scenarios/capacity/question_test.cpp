@@ -92,6 +92,16 @@ TEST_CASE("a scenario that asks what to buy needs neither plans nor a cluster of
   REQUIRE(r.capacity_runs.size() == 2);
   CHECK(r.capacity_runs[0].status == scenarios::Status::ok);
 
+  // The question is the scenario's, whatever the first candidate trains otherwise.
+  const std::string bf16 = "capacity:\n" + kWork + "  plans: [data-parallel]\n  candidates:\n" +
+                           candidate("nodes: [2, 4], name: a, training: {global_batch: 8, optimizer: sgd}") +
+                           candidate("nodes: 2, name: b");
+  const auto differs = test::load(cluster + "training: {global_batch: 64, optimizer: adam}\n" + bf16);
+  CHECK(differs.subject.global_batch == 64);
+  CHECK(differs.subject.optimizer == pcg::Optimizer::adam);
+  CHECK(differs.capacity->machines.at(0).training.global_batch == 8);
+  CHECK(differs.capacity->machines.at(2).training.global_batch == 64);
+
   // Plans of the section are its own; those of a cluster that nobody asks about are not made.
   const auto own = test::load(test::kTwoGpus + section + "  plans: [data-parallel]\n");
   CHECK(own.plans.empty());
