@@ -35,8 +35,7 @@ inline constexpr std::size_t kLeastResiduals = 20;
 
 // Returns the model that residuals give; without groups where there are fewer than kLeastResiduals.
 // Groups: the residuals of one table, kind and family, as twenty quantiles of scaled residuals. Who published them weighs as the root of
-// the
-//   number of its points, of which each group gets a share as the root of its own: more points say more, but drown no others.
+//   the number of its points, of which each group gets a share as the root of its own: more points say more, but drown no others.
 // Similarity, growth: coordinate descent over a few steps each, from the second, to the least score of spreads that are made without the
 //   point's publisher, on average over publishers, which weigh as before. A step that gains less than 2 % is not taken.
 // Tail: the largest, up to (1 - level) / 2, with which these spreads hold `level` of the points, on the same average.
