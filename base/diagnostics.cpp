@@ -82,13 +82,13 @@ std::string folded(std::string_view name) {
   return text;
 }
 
-auto key_of(const Diagnostic& d) {
-  const std::string_view name = d.mark.source ? std::string_view(d.mark.source->name) : std::string_view();
-  return std::make_tuple(name, d.mark.line, d.mark.column);
-}
+std::string_view file_of(const Diagnostic& d) { return d.mark.source ? std::string_view(d.mark.source->name) : std::string_view(); }
 
+auto key_of(const Diagnostic& d) { return std::make_tuple(file_of(d), d.mark.line, d.mark.column); }
+
+// Each value of a sweep says the same of a wrong key; so does a section that is loaded once per what-if. Hearing it once is enough.
 bool same(const Diagnostic& a, const Diagnostic& b) {
-  return key_of(a) == key_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint;
+  return file_of(a) == file_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint;
 }
 
 }  // namespace
@@ -128,7 +128,6 @@ void Diagnostics::throw_if_any() const {
   if (all_.empty()) return;
   std::vector<Diagnostic> sorted = all_;
   std::ranges::stable_sort(sorted, {}, key_of);
-  // A section that is loaded once per what-if says the same again; hearing it once is enough.
   std::vector<Diagnostic> distinct;
   for (Diagnostic& d : sorted)
     if (std::ranges::none_of(distinct, [&](const Diagnostic& seen) { return same(seen, d); })) distinct.push_back(std::move(d));

@@ -140,9 +140,13 @@ std::optional<PlanKind> read_kind(const Yaml::Entry& entry, const std::string& p
   return std::nullopt;
 }
 
+const std::vector<std::string> kBesideKind = {"name", "framework"};
+
 // A map has one kind, and a name and a framework if wanted.
 std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, const std::filesystem::path& directory, Diagnostics& sink) {
-  const Yaml::Entry* kind = nullptr;
+  const auto is_kind = [](const Yaml::Entry& e) { return e.key == "file" || search::find_planner(e.key) != nullptr; };
+  const auto known = std::ranges::find_if(item.entries, is_kind);
+  const Yaml::Entry* kind = known != item.entries.end() ? &*known : nullptr;
   std::optional<std::string> name;
   std::optional<Framework> framework;
   for (const Yaml::Entry& e : item.entries) {
@@ -151,9 +155,11 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
       if (!is_name(*name)) sink.add(e.value.mark, path + ".name", std::string(kNoName), "write e.g. ours");
     } else if (e.key == "framework")
       framework.emplace(read_framework(e.value, path + ".framework", directory, sink)).named_by = Framework::NamedBy::entry;
-    else if (kind == nullptr) kind = &e;
-    else if (e.key == "file" || search::find_planner(e.key) != nullptr)
+    else if (kind == nullptr || kind == &e) kind = &e;
+    else if (is_kind(e))
       sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
+    else if (const std::string meant = base::nearest_name(e.key, kBesideKind); !meant.empty())
+      sink.add(e.key_mark, path, fmt::format("unknown key \"{}\"", e.key), fmt::format("did you mean \"{}\"?", meant));
     else
       sink.add(e.key_mark, path, fmt::format("\"{}\" is beside {}, not among its options", e.key, kind->key),
                fmt::format("indent it below {0}, or write {0}: {{{1}: ...}}", kind->key, e.key));

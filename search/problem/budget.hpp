@@ -12,6 +12,9 @@
 
 namespace search {
 
+// Of planners whose options say none: a search then takes at most 10 s of one idle core on 1,024 GPUs.
+inline constexpr base::Seconds kDefaultEffort(8);
+
 struct SearchLimits {
   static constexpr std::uint64_t kUncounted = std::numeric_limits<std::uint64_t>::max();
 

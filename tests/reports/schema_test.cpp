@@ -71,5 +71,5 @@ TEST_CASE("a schema knows types, ranges, words, units, defaults and planners' op
   const Json& megatron = s["properties"]["plans"]["items"]["anyOf"][1]["properties"]["megatron"]["properties"];
   CHECK(megatron["tensor"]["minimum"] == 1);
   CHECK(megatron["recompute"].contains("anyOf"));
-  CHECK(megatron["budget"]["description"].get<std::string>().find("default: 12 s") != std::string::npos);
+  CHECK(megatron["budget"]["description"].get<std::string>().find("default: 8 s") != std::string::npos);
 }

@@ -143,6 +143,8 @@ TEST_CASE("what is wrong with an entry") {
   CHECK(error("[{fsdp: {stage: zero4}}]") == "plans[0].fsdp.stage: unknown stage \"zero4\"\n");
   CHECK(error("data-parallel") == "plans: expected a list of plans\n");
   CHECK(error("[{file: /nowhere.plan.yaml}]") == "plans[0].file: no file is called \"/nowhere.plan.yaml\"\n");
+  CHECK(error("[{megatron: {tensor: 2}, nam: ours}]") == "plans[0]: unknown key \"nam\"\n");
+  CHECK(error("[{nam: ours, megatron: {tensor: 2}}]") == "plans[0]: unknown key \"nam\"\n");
   CHECK(error("[{megatron: , tensor: 2}]") == "plans[0]: \"tensor\" is beside megatron, not among its options\n");
   CHECK(error("[ddp, tensor: 2]") == "plans[0]: unknown plan \"ddp\"\nplans[1]: unknown plan \"tensor\"\n");
 }

@@ -10,7 +10,7 @@
 namespace search {
 
 struct IntraOpConfig {
-  SearchLimits budget = base::Seconds(12);
+  SearchLimits budget = kDefaultEffort;
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
   int most_cut = 2;                  // loops of an operator that are cut at once
 };

@@ -8,7 +8,7 @@
 namespace search {
 
 struct UnityConfig {
-  SearchLimits budget = base::Seconds(12);
+  SearchLimits budget = kDefaultEffort;
   std::size_t most_strategies = 24;                             // of an operator, those that cost least by themselves
   int most_cut = 2;                                             // loops of an operator that are cut at once
   std::size_t segment = 10;                                     // the least operators of a segment; 0: the graph is not split

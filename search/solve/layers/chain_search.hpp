@@ -17,7 +17,7 @@
 namespace search {
 
 struct ChainSearchConfig {
-  SearchLimits budget = base::Seconds(12);
+  SearchLimits budget = kDefaultEffort;
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
   std::size_t simulated = 12;      // plans, at most
   std::int64_t stages = 0;         // 0: as many as are best
