@@ -88,7 +88,8 @@ auto key_of(const Diagnostic& d) { return std::make_tuple(file_of(d), d.mark.lin
 
 // Each value of a sweep says the same of a wrong key; so does a section that is loaded once per what-if. Hearing it once is enough.
 bool same(const Diagnostic& a, const Diagnostic& b) {
-  return file_of(a) == file_of(b) && a.path == b.path && a.message == b.message && a.hint == b.hint;
+  const bool same_place = a.path.empty() ? key_of(a) == key_of(b) : file_of(a) == file_of(b) && a.path == b.path;
+  return same_place && a.message == b.message && a.hint == b.hint;
 }
 
 }  // namespace

@@ -118,9 +118,12 @@ struct KernelTime {
 // The peak is that of the tensor cores for a kernel that can use them in a precision that they serve (fp32 is not one: tf32 must be asked
 // for), else vector_peak. fp16 and bf16 run on the same units and take each other's fit. Only a measured time, or an efficiency above 1,
 // may be faster than the peak.
+// tf32 is allowed, not ordered: where a kernel of fp32 is faster, as Winograd's convolution, libraries run that.
+// `rate`: of the tensor cores, as a share of what they were measured at. Neither memory nor vector units slow down with them, so the time
+// grows by less than 1 / rate, and continuously in every size and speed.
 // Requires: no unsupported(d, p). Throws: base::InternalError otherwise.
 // Cost: about half a microsecond for a product; with measured kernels, MeasuredTable::correction in addition.
-[[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p);
+[[nodiscard]] KernelTime kernel_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Precision p, double rate = 1);
 
 // The kernel can use tensor cores, and they serve the precision.
 // Requires: no unsupported(d, p).

@@ -52,6 +52,9 @@ std::string advice_text(const scenarios::Run& run, std::span<const scenarios::Se
   add(b.bubble, [](double share) {
     return fmt::format("for other pipeline stages {}: more micro-batches, or more chunks per stage, fill the bubble", percent(share));
   });
+  add(b.imbalance, [](double share) {
+    return fmt::format("for slower pipeline stages {}: layers_per_stage moves layers to the others", percent(share));
+  });
   add(b.idle, [](double share) {
     return fmt::format(
         "for its host {}, which launches kernels more slowly than the GPU runs them: larger micro-batches, fused kernels or "

@@ -28,7 +28,11 @@ using Terms = std::vector<std::pair<std::string, base::Seconds>>;
 constexpr std::string_view kExposed = "exposed communication";
 
 Terms terms_of(const sim::Breakdown& b) {
-  return {{"compute", b.compute}, {std::string(kExposed), b.exposed_communication}, {"bubble", b.bubble}, {"idle", b.idle}};
+  return {{"compute", b.compute},
+          {std::string(kExposed), b.exposed_communication},
+          {"bubble", b.bubble},
+          {"imbalance", b.imbalance},
+          {"idle", b.idle}};
 }
 
 base::Seconds size_of(base::Seconds s) { return base::Seconds(std::abs(s.value())); }
@@ -109,7 +113,8 @@ std::string times_table(const std::vector<const Run*>& runs, std::size_t width) 
   c.add(right("iteration"), [](const Run& r) { return base::to_text(r.simulation->iteration_time); });
   for (const auto& [title, part] :
        {std::pair("compute", &sim::Breakdown::compute), std::pair("exposed comm.", &sim::Breakdown::exposed_communication),
-        std::pair("bubble", &sim::Breakdown::bubble), std::pair("idle", &sim::Breakdown::idle)})
+        std::pair("bubble", &sim::Breakdown::bubble), std::pair("imbalance", &sim::Breakdown::imbalance),
+        std::pair("idle", &sim::Breakdown::idle)})
     c.add(right(title), [part](const Run& r) { return base::to_text(r.simulation->breakdown.*part); });
   c.add(right("search"), [](const Run& r) { return r.planning ? base::to_text(r.search_time) : ""; });
   for (const auto& [title, bound] :
@@ -149,8 +154,9 @@ std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
   const sim::Breakdown &a = mine.breakdown, &b = its.breakdown;
   return Behind{.quickest = quickest,
                 .time = mine.iteration_time - its.iteration_time,
-                .terms = {a.compute - b.compute, a.exposed_communication - b.exposed_communication, a.bubble - b.bubble, a.idle - b.idle,
-                          difference(a.exposed_by_collective, b.exposed_by_collective), difference(a.exposed_by_link, b.exposed_by_link)},
+                .terms = {a.compute - b.compute, a.exposed_communication - b.exposed_communication, a.bubble - b.bubble,
+                          a.imbalance - b.imbalance, a.idle - b.idle, difference(a.exposed_by_collective, b.exposed_by_collective),
+                          difference(a.exposed_by_link, b.exposed_by_link)},
                 .shortage = mine.memory.fits() ? base::Bytes() : mine.memory.peak - mine.memory.capacity};
 }
 
@@ -177,6 +183,7 @@ void add_behind(nlohmann::ordered_json& j, const ScenarioResult& result, const R
                   {{"compute", t.compute.value()},
                    {"exposed_communication", t.exposed_communication.value()},
                    {"bubble", t.bubble.value()},
+                   {"imbalance", t.imbalance.value()},
                    {"idle", t.idle.value()}}}};
   add_exposed(j["behind"], t);
   if (b->shortage > base::Bytes()) j["behind"]["memory_shortage_bytes"] = count(b->shortage);

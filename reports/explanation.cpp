@@ -101,6 +101,17 @@ constexpr std::size_t kMostShown = 8;
 // Shares of an interval are written to a thousandth of a percent: a hundred of them for each type of link are most of a result.
 constexpr double kSteps = 1e5;
 
+std::string stages_text(const sim::SimulationResult& s, std::size_t width) {
+  if (s.stages.size() < 2) return "";
+  Table table({right("  stage"), right("compute"), right("exposed comm."), right("bubble"), right("imbalance"), right("idle")});
+  for (std::size_t i = 0; i < s.stages.size(); ++i) {
+    const sim::Breakdown& b = s.stages[i];
+    table.row({fmt::format("{}", i), base::to_text(b.compute), base::to_text(b.exposed_communication), base::to_text(b.bubble),
+               base::to_text(b.imbalance), base::to_text(b.idle)});
+  }
+  return table.text(2, width);
+}
+
 std::string path_text(const sim::SimulationResult& s, std::size_t width) {
   if (s.critical_path.empty()) return "";
   std::string title =
@@ -176,7 +187,9 @@ void add_runners_up(Json& j, const scenarios::Planning& planning) {
   }
 }
 
-std::string why_text(const sim::SimulationResult& s, std::size_t width) { return path_text(s, width) + links_text(s, width); }
+std::string why_text(const sim::SimulationResult& s, std::size_t width) {
+  return stages_text(s, width) + path_text(s, width) + links_text(s, width);
+}
 
 void add_why(Json& j, const sim::SimulationResult& s) {
   for (const sim::PathPart& p : s.critical_path) {

@@ -28,8 +28,8 @@ void add_plan_explanation(nlohmann::ordered_json& j, const pcg::Plan& plan, cons
 void add_rewrites(nlohmann::ordered_json& j, const std::vector<pcg::Rewrite>& rewrites);
 void add_runners_up(nlohmann::ordered_json& j, const scenarios::Planning& planning);
 
-// The longest parts of the critical path and the use of each type of link, as tables with their headings; empty where nothing is known.
-// `width`: of the screen.
+// The times of each pipeline stage, the longest parts of the critical path and the use of each type of link, as tables with their headings;
+// empty where nothing is known. `width`: of the screen.
 [[nodiscard]] std::string why_text(const sim::SimulationResult& s, std::size_t width);
 
 // Adds `critical_path` and `links`, where there are any.

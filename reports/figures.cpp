@@ -28,6 +28,7 @@ constexpr std::array kFigures = {
     Figure{"exposed_communication_s", "breakdown_s.exposed_communication",
            [](const Run& r) { return Json(r.simulation->breakdown.exposed_communication.value()); }},
     Figure{"bubble_s", "breakdown_s.bubble", [](const Run& r) { return Json(r.simulation->breakdown.bubble.value()); }},
+    Figure{"imbalance_s", "breakdown_s.imbalance", [](const Run& r) { return Json(r.simulation->breakdown.imbalance.value()); }},
     Figure{"idle_s", "breakdown_s.idle", [](const Run& r) { return Json(r.simulation->breakdown.idle.value()); }},
     Figure{"communication_bytes", "communication_bytes.total", [](const Run& r) { return count(r.simulation->bytes.total); }},
     Figure{"peak_memory_bytes", "memory_bytes.peak", [](const Run& r) { return count(r.simulation->memory.peak); }},

@@ -25,6 +25,15 @@ Json by_name(const std::map<std::string, base::Bytes>& m) {
 
 void add_details(Json& j, const sim::SimulationResult& s) {
   const sim::MemoryUse& m = s.memory;
+  for (std::size_t stage = 0; stage < s.stages.size(); ++stage) {
+    const sim::Breakdown& b = s.stages[stage];
+    j["stages"].push_back({{"stage", stage},
+                           {"compute_s", b.compute.value()},
+                           {"exposed_communication_s", b.exposed_communication.value()},
+                           {"bubble_s", b.bubble.value()},
+                           {"imbalance_s", b.imbalance.value()},
+                           {"idle_s", b.idle.value()}});
+  }
   add_exposed(j, s.breakdown);
   j["communication_bytes"]["by_collective"] = by_name(s.bytes.by_collective);
   j["communication_bytes"]["by_link"] = by_name(s.bytes.by_link);

@@ -88,7 +88,10 @@ struct Facts {
   bool ends = false;    // some of these have an interval
   bool marks = false;   // some times are marked as based on assumptions
   bool pooled = false;  // some intervals are marked as those of other kinds of questions
+  bool uneven = false;  // stages of some pipelines wait for slower ones
 };
+
+constexpr double kVisibleShare = 0.0005;  // less is 0.0 %
 
 Facts facts_of(const scenarios::ScenarioResult& result) {
   Facts f;
@@ -101,6 +104,7 @@ Facts facts_of(const scenarios::ScenarioResult& result) {
     f.tokens = f.tokens && r.tokens_per_s > 0;
     f.marks = f.marks || is_based_on_assumptions(r);
     f.pooled = f.pooled || is_of_other_kinds(r);
+    f.uneven = f.uneven || share(r.simulation->breakdown.imbalance, r) >= kVisibleShare;
   }
   return f;
 }
@@ -136,9 +140,10 @@ Columns<Run> columns_of(const Facts& f, Colour colour, Ends ends) {
   if (f.what_ifs)
     c.add(f.ends && ends == Ends::in_figures ? right("vs base", "%") : right("vs base"),
           [ends](const Run& r) { return against_base(r, ends); });
-  add_share("MFU", [](const Run& r) { return r.mfu; });
+  add_share("MFU", [](const Run& r) { return r.mfu_causal; });
   add_share("comm.", [](const Run& r) { return share(r.simulation->breakdown.exposed_communication, r); });
   add_share("bubble", [](const Run& r) { return share(r.simulation->breakdown.bubble, r); });
+  if (f.uneven) add_share("imbal.", [](const Run& r) { return share(r.simulation->breakdown.imbalance, r); });
   add_share("host", [](const Run& r) { return share(r.simulation->breakdown.idle, r); });
   add(right("memory", "GiB"),
       [](const Run& r) { return gibibytes(r.simulation->memory.peak) + "/" + gibibytes(r.simulation->memory.capacity); });
@@ -176,6 +181,7 @@ std::string legend(const Facts& f, std::size_t width) {
   std::string text =
       "90 %: the confidence interval around the time; comm.: exposed communication; host: the GPU waits for its host, above all to launch "
       "kernels; MFU, comm., bubble and host are shares of the peak or of the time; memory: peak of capacity";
+  if (f.uneven) text += "; imbal.: pipeline stages wait for slower ones";
   if (f.ends) text += "; vs base: how many times as quick, with its own interval";
   if (f.pooled) text += "; ?: nothing measured is of this kind, so the interval is that of the most similar kinds";
   if (f.marks) text += "; *: based on assumptions, which are named below";
@@ -233,8 +239,8 @@ std::string table_text(const scenarios::ScenarioResult& result, std::size_t widt
 // Two conventions are in use, and they differ where attention is causal.
 std::string mfu_text(const Run& r) {
   if (r.mfu_causal == r.mfu) return percent(r.mfu);
-  return fmt::format("{} with whole attention squares, as in the table; {} without their masked half", percent(r.mfu),
-                     percent(r.mfu_causal));
+  return fmt::format("{} without the masked half of attention's squares, as in the table; {} with it", percent(r.mfu_causal),
+                     percent(r.mfu));
 }
 
 std::string paragraph(std::string_view label, const std::string& text, std::size_t width) { return labelled(label, 10, text, width); }
@@ -250,8 +256,9 @@ std::string best_text(const scenarios::ScenarioResult& result, const Run& r, std
   const std::string best = labelled("", 0, fmt::format("best: {} on {}", plan, base::counted(r.gpus, "GPU")), width);
   std::string out = "\n" + (best.starts_with("best: ") ? coloured("best", kBold, colour) + best.substr(4) : best);
   out += paragraph("  time",
-                   fmt::format("{}, {}, {}, {}; 90 % interval {} to {}", part("compute", b.compute),
-                               part("exposed communication", b.exposed_communication), part("bubble", b.bubble), part("idle", b.idle),
+                   fmt::format("{}, {}, {}, {}{}; 90 % interval {} to {}", part("compute", b.compute),
+                               part("exposed communication", b.exposed_communication), part("bubble", b.bubble),
+                               share(b.imbalance, r) >= kVisibleShare ? part("imbalance", b.imbalance) + ", " : "", part("idle", b.idle),
                                base::to_text(r.interval_low), base::to_text(r.interval_high)),
                    width);
   if (const auto& f = result.favourite) out += paragraph("  sure", favourite_text(*f), width);

@@ -266,7 +266,7 @@ CollectiveTime Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups grou
 CollectiveTime Oracle::round(const Round& round) const {
   std::map<std::tuple<CollectiveKind, Bytes, Forwarding>, std::vector<std::vector<DeviceId>>> alike;
   for (const Transfer& t : round)
-    if (t.group.size() > 1) alike[{t.kind, t.bytes, t.forwarding}].push_back(t.group);
+    if (t.group.size() > 1) alike[{t.kind, t.bytes * t.fullest, t.forwarding}].push_back(t.group);
   CollectiveTime slowest{{}, alike.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
   for (const auto& [what, groups] : alike) {
     const CollectiveTime t = state_->ask(std::get<0>(what), std::get<1>(what), std::get<2>(what), groups);

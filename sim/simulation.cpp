@@ -96,6 +96,18 @@ void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
   if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1) r.notes.emplace_back("no-traffic-between-stages");
 }
 
+void note_slow_stage(SimulationResult& r) {
+  constexpr double kLeast = 0.02;  // of the time, as moving a layer may cost as much elsewhere
+  if (!(r.breakdown.imbalance >= r.iteration_time * kLeast)) return;
+  std::vector<double> compute_s;
+  for (const Breakdown& b : r.stages) compute_s.push_back(b.compute.value());
+  const auto slowest = std::ranges::max_element(compute_s);
+  std::vector<double> sorted = compute_s;
+  std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+  if (const double median = sorted[sorted.size() / 2]; *slowest > median)
+    r.notes.emplace_back("slow-stage", slowest - compute_s.begin(), *slowest / median, r.breakdown.imbalance / r.iteration_time);
+}
+
 // A plan that is ready to be unrolled for any number of micro-batches.
 struct Ready {
   const pcg::Plan& plan;
@@ -176,7 +188,9 @@ Answer one_of_many(const Ready& r) {
 void fill_in(const Answer& answer, const Ready& ready, SimulationResult& r) {
   const Account& a = answer.account;
   r.iteration_time = a.iteration_time;
-  r.breakdown = a.breakdown;
+  r.stages = a.stages;
+  split_waits(r.stages, a.iteration_time, empty_share(schedule_of(ready.plan, ready.plan.micro_batches)));
+  r.breakdown = mean_of(r.stages);
   r.critical_path = longest_parts(a.path);
   r.bytes = count_bytes(a.executed, ready.folded, ready.traffic, ready.cluster);
   r.simulated_micro_batches = answer.simulated_micro_batches;
@@ -256,6 +270,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
       r.memory_over_time = memory_samples(accounts, memory);
     }
   }
+  note_slow_stage(r);
   note_kernels(program, r);
   note_profiles(cluster, framework, r);
   if (r.simulated_devices < r.devices) r.notes.emplace_back("folded-devices", r.devices, r.simulated_devices);

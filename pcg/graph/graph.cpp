@@ -34,6 +34,12 @@ std::int64_t elements_of_weights(std::span<const GraphNode> nodes, Counts&& coun
   return total;
 }
 
+// Of the places that a dispatch gives the experts, the part that holds a token; what rounding, capacity and imbalance add stays empty.
+double share_filled(const MoeDispatch& op, const TensorShape& gates, const TensorShape& places) {
+  const auto tokens = static_cast<double>(op.top_k * gates.sizes[1]);
+  return std::min(1.0, tokens / static_cast<double>(places.sizes[0] * places.sizes[2]));
+}
+
 }  // namespace
 
 bool GraphNode::operator==(const GraphNode& o) const {
@@ -68,9 +74,23 @@ std::int64_t Graph::auxiliary_parameters() const {
   return elements_of_weights(nodes_, [&](const GraphNode& n) { return blocks_[static_cast<std::size_t>(n.block)].auxiliary; });
 }
 
+std::vector<base::Flops> Graph::flops_by_node() const {
+  std::vector<base::Flops> flops;
+  std::vector<double> filled(nodes_.size(), 1);  // of the rows of what each node makes; 1 outside experts
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const GraphNode& n = nodes_[i];
+    double share = 1;
+    for (const GraphTensorRef t : n.inputs) share = std::min(share, filled[t.node.value]);
+    flops.push_back(share * model_flops(n.op, shapes_of(*this, n.inputs), n.outputs));
+    if (const auto* dispatch = std::get_if<MoeDispatch>(&n.op)) share = share_filled(*dispatch, shape(n.inputs[1]), n.outputs[0]);
+    filled[i] = is<MoeCombine>(n.op) ? 1 : share;
+  }
+  return flops;
+}
+
 base::Flops Graph::forward_flops() const {
   base::Flops total;
-  for (const GraphNode& n : nodes_) total += model_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
+  for (const base::Flops of_node : flops_by_node()) total += of_node;
   return total;
 }
 
@@ -85,9 +105,9 @@ base::Flops Graph::iteration_flops() const {
     const auto* weight = std::get_if<Weight>(&node(t.node).op);
     return weight != nullptr && weight->frozen;
   };
+  const std::vector<base::Flops> forward = flops_by_node();
   base::Flops total;
-  for (const GraphNode& n : nodes_)
-    total += (std::ranges::any_of(n.inputs, is_frozen) ? 2 : 3) * model_flops(n.op, shapes_of(*this, n.inputs), n.outputs);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) total += (std::ranges::any_of(nodes_[i].inputs, is_frozen) ? 2 : 3) * forward[i];
   return total;
 }
 

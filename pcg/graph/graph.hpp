@@ -60,7 +60,10 @@ class Graph {
   [[nodiscard]] std::int64_t parameters() const;                          // elements of all weights
   [[nodiscard]] std::int64_t frozen_parameters() const;                   // of them, elements of those that are not trained
   [[nodiscard]] std::int64_t auxiliary_parameters() const;                // elements of the weights of auxiliary blocks
-  [[nodiscard]] base::Flops forward_flops() const;  // model FLOPs (pcg/work/work.hpp) of the batch that the inputs hold
+  // Model FLOPs (pcg/work/work.hpp) of each node, forward, of the batch that the inputs hold. Experts compute the tokens that they get:
+  // places that rounding, capacity and imbalance leave empty are no work of the model.
+  [[nodiscard]] std::vector<base::Flops> flops_by_node() const;
+  [[nodiscard]] base::Flops forward_flops() const;  // their sum
   [[nodiscard]] base::Flops masked_flops() const;   // the part of them that causal masks throw away
   // FLOPs of forward, backward for activations and backward for weights: three times forward_flops, less products of frozen weights.
   [[nodiscard]] base::Flops iteration_flops() const;

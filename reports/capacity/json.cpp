@@ -34,6 +34,7 @@ void add_iteration(Json& j, const Run& run) {
   j["iteration_time_s"] = timed ? Json(run.simulation->iteration_time.value()) : Json(nullptr);
   j["tokens_per_s"] = timed ? Json(run.tokens_per_s) : Json(nullptr);
   j["mfu"] = timed ? Json(run.mfu) : Json(nullptr);
+  j["mfu_causal"] = timed ? Json(run.mfu_causal) : Json(nullptr);
 }
 
 void add_costs(Json& j, const Outcome* o) {

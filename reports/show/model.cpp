@@ -27,16 +27,14 @@ std::vector<Work> work_of_nodes(const pcg::Graph& g) {
   std::vector<Work> work(g.nodes().size());
   std::vector<bool> counted(g.nodes().size(), false);
   const auto batch = static_cast<double>(g.batch());
+  const std::vector<base::Flops> flops = g.flops_by_node();
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
-    const pcg::GraphNode& node = g.nodes()[n];
-    std::vector<pcg::TensorShape> inputs;
-    for (pcg::GraphTensorRef t : node.inputs) {
-      inputs.push_back(g.shape(t));
+    for (pcg::GraphTensorRef t : g.nodes()[n].inputs) {
       if (!is_weight(g.node(t.node)) || counted[t.node.value]) continue;
       counted[t.node.value] = true;
       work[n].parameters += g.shape(t).elements();
     }
-    work[n].flops = pcg::model_flops(node.op, inputs, node.outputs).value() / batch;
+    work[n].flops = flops[n].value() / batch;
   }
   return work;
 }

@@ -83,7 +83,7 @@ void add_numbers(Run& run, const Variant& variant) {
     const double peak = time_s * peak_of(*variant.cluster, plan.gpus, plan.training.precision);
     run.mfu = batches * variant.model->iteration_flops().value() / peak;
     run.mfu_causal = run.mfu - kPasses * batches * variant.model->masked_flops().value() / peak;
-    if (auto note = high_mfu_note(run.mfu, run.mfu_causal)) run.notes.push_back(std::move(*note));
+    if (auto note = high_mfu_note(run.mfu_causal)) run.notes.push_back(std::move(*note));
   }
   if (!s.memory.fits()) run.status = Status::out_of_memory;
 }

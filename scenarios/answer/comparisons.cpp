@@ -1,7 +1,11 @@
 #include "scenarios/answer/comparisons.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 namespace scenarios {
@@ -37,6 +41,28 @@ void compare_machines(const PairModel& model, const std::vector<Run>& runs, Capa
   for (CapacityEntry& e : capacity.entries)
     if (e.outcome && against.outcome)
       e.speedup = speedup_interval(model, runs[e.asked.run].facts, runs[against.asked.run].facts, against.outcome->time / e.outcome->time);
+}
+
+// A factor that makes part of the cluster better: "4x" of a bandwidth or a speed, "0.5x" of a latency.
+bool improves(const std::string& path, const std::string& value) {
+  double factor = 0;
+  const char* const all = value.data() + value.size();
+  const auto [end, error] = std::from_chars(value.data(), all, factor);
+  if (error != std::errc() || std::string_view(end, all) != "x") return false;
+  return path.ends_with("latency") ? factor < 1 : (path.ends_with("bandwidth") || path.ends_with("_speed")) && factor > 1;
+}
+
+// No quicker link costs time by itself. Where messages of many devices keep step, those that went one after another may meet on a link when
+// one of them comes sooner.
+void note_anomaly(Run& run) {
+  constexpr double kShown = 5e-4;  // less is rounding of a time
+  const bool better = !run.settings.empty() && std::ranges::all_of(run.settings, [](const auto& s) { return improves(s.first, s.second); });
+  if (!better || run.replanned || !run.against_base || !(run.against_base->ratio < 1 - kShown)) return;
+  run.notes.push_back(
+      {base::NoteKind::caution, "better-is-slower",
+       fmt::format("the same plan is {:.1f} % slower with it: messages that went one after another meet on a link now; other "
+                   "micro-batches or another order of them part them again",
+                   100 * (1 / run.against_base->ratio - 1))});
 }
 
 }  // namespace
@@ -78,6 +104,7 @@ void add_comparisons(const PairModel& model, ScenarioResult& result) {
     if (r.is_of_base()) continue;
     const Run* base = base_of(result, r);
     if (base != nullptr) r.against_base = speedup_of(model, r, *base);
+    note_anomaly(r);
     if (best != nullptr && best != base) r.against_best = speedup_of(model, r, *best);
   }
   result.favourite = favourite_of(model, result);

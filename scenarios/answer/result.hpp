@@ -163,6 +163,6 @@ struct ScenarioResult {
 [[nodiscard]] std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost = std::numeric_limits<std::size_t>::max());
 
 // Why an MFU is above 1; nullopt: it is not. `causal`: without what masks throw away.
-[[nodiscard]] std::optional<base::Note> high_mfu_note(double mfu, double causal);
+[[nodiscard]] std::optional<base::Note> high_mfu_note(double causal);
 
 }  // namespace scenarios

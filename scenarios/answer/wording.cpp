@@ -69,6 +69,10 @@ const Sentence& sentence_of(const std::string& code) {
       {"power-limit", assumption, "{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption"},
       {"recompute-unused", caution, "recompute: selective changes nothing, because no attention of this model keeps its scores"},
       {"recomputed-part-missing", caution, "recompute: {} changes nothing, because no layer of this model has such a part"},
+      {"slow-stage", caution,
+       "stage {0} computes {1:.2f} times as long as the median stage, and the others wait for it {2:.0%} of the time: layers_per_stage "
+       "gives it "
+       "fewer layers"},
       {"sustained-assumed", assumption,
        "products keep {:g} of their benchmark rate in training: assumed, as no training on {} was measured"},
       {"sustained-missing", assumption, "products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}"},

@@ -58,9 +58,9 @@ double parameters(const pcg::Pcg& pcg) {
   return sum;
 }
 
-// Kernels' seconds are of all simulated devices; the critical device is taken to have the same mixture.
+// Kernels' seconds are of all simulated devices; the devices of the breakdown are taken to have the same mixture.
 Shares shares_of(const sim::SimulationResult& s, const std::string& network) {
-  const base::Seconds own = s.iteration_time - s.breakdown.bubble;
+  const base::Seconds own = s.iteration_time - s.breakdown.waits_for_stages();
   if (own.value() <= 0) return {};
   double kernels = 0;
   for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();

@@ -156,8 +156,7 @@ std::optional<PlanEntry> read_map(const Yaml& item, const std::string& path, con
     } else if (e.key == "framework")
       framework.emplace(read_framework(e.value, path + ".framework", directory, sink)).named_by = Framework::NamedBy::entry;
     else if (kind == nullptr || kind == &e) kind = &e;
-    else if (is_kind(e))
-      sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
+    else if (is_kind(e)) sink.add(e.key_mark, path, fmt::format("one entry asks for {} and for {}", kind->key, e.key), "write two entries");
     else if (const std::string meant = base::nearest_name(e.key, kBesideKind); !meant.empty())
       sink.add(e.key_mark, path, fmt::format("unknown key \"{}\"", e.key), fmt::format("did you mean \"{}\"?", meant));
     else

@@ -25,7 +25,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fact, code, values)
 
 namespace sim {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, compute, exposed_communication, bubble, idle, exposed_by_collective, exposed_by_link)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, compute, exposed_communication, bubble, imbalance, idle, exposed_by_collective,
+                                   exposed_by_link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CommunicationBytes, total, by_collective, by_link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace, device)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusiestLink, type, name, busy)
@@ -34,9 +35,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathPart, what, time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkUse, type, name, count, bytes, carried, bandwidth, busy, busiest, over_time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes, message, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemorySample, device, time, used)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimulationResult, iteration_time, breakdown, bytes, busiest_link, critical_path, links, memory, devices,
-                                   simulated_devices, simulated_micro_batches, activities, compute_by_basis, notes, spans, stands_for,
-                                   memory_over_time)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimulationResult, iteration_time, stages, breakdown, bytes, busiest_link, critical_path, links, memory,
+                                   devices, simulated_devices, simulated_micro_batches, activities, compute_by_basis, notes, spans,
+                                   stands_for, memory_over_time)
 
 }  // namespace sim
 

@@ -15,16 +15,21 @@ std::map<Name, base::Seconds> each_of(std::map<Name, base::Seconds> at, std::map
   return next;
 }
 
+Breakdown each_of(const Breakdown& at, const Breakdown& next, auto of) {
+  return {of(at.compute, next.compute),
+          of(at.exposed_communication, next.exposed_communication),
+          of(at.bubble, next.bubble),
+          of(at.imbalance, next.imbalance),
+          of(at.idle, next.idle),
+          each_of(at.exposed_by_collective, next.exposed_by_collective, of),
+          each_of(at.exposed_by_link, next.exposed_by_link, of)};
+}
+
 // An account whose sums are those that `of` makes of two.
 Account each_sum(const Account& at, const Account& next, auto of) {
   Account out = next;
   out.iteration_time = of(at.iteration_time, next.iteration_time);
-  out.breakdown = {of(at.breakdown.compute, next.breakdown.compute),
-                   of(at.breakdown.exposed_communication, next.breakdown.exposed_communication),
-                   of(at.breakdown.bubble, next.breakdown.bubble),
-                   of(at.breakdown.idle, next.breakdown.idle),
-                   each_of(at.breakdown.exposed_by_collective, next.breakdown.exposed_by_collective, of),
-                   each_of(at.breakdown.exposed_by_link, next.breakdown.exposed_by_link, of)};
+  for (std::size_t s = 0; s < out.stages.size(); ++s) out.stages[s] = each_of(at.stages[s], next.stages[s], of);
   out.path = path_of_sums(each_of(at.path, next.path, of), next.path, out.iteration_time);
   for (std::size_t t = 0; t < out.executed.size(); ++t) out.executed[t] = of(at.executed[t], next.executed[t]);
   for (const profiles::Basis b : profiles::kBases) out.compute_by_basis[b] = of(at.compute_by_basis[b], next.compute_by_basis[b]);
@@ -45,6 +50,20 @@ Account account_of(const Accounts& a) {
   });
   return {a.timeline.makespan,  break_down(a, predecessors), critical_path(a, predecessors), std::move(executed), compute,
           a.timeline.activities};
+}
+
+void split_waits(std::vector<Breakdown>& stages, base::Seconds all, double empty) {
+  for (Breakdown& b : stages) {
+    const base::Seconds waits = b.bubble;
+    b.bubble = std::min(waits, all * empty);
+    b.imbalance = waits - b.bubble;
+  }
+}
+
+Breakdown mean_of(std::span<const Breakdown> stages) {
+  Breakdown sum = stages.front();
+  for (const Breakdown& b : stages.subspan(1)) sum = each_of(sum, b, [](auto x, auto y) { return x + y; });
+  return each_of(sum, sum, [n = static_cast<double>(stages.size())](auto x, auto) { return x / n; });
 }
 
 Account difference(const Account& at, const Account& next) {

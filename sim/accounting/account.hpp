@@ -40,7 +40,7 @@ using PathTimes = std::map<OnPath, base::Seconds>;
 
 struct Account {
   base::Seconds iteration_time;
-  Breakdown breakdown;
+  std::vector<Breakdown> stages;  // all that waits for other stages is `bubble`
   PathTimes path;
   std::vector<double> executed;                       // per class of transfers: how often it ran
   profiles::ByBasis<base::Seconds> compute_by_basis;  // over all simulated devices
@@ -55,9 +55,15 @@ struct Account {
 // Two accounts that differ by a period, continued by `periods` periods more.
 [[nodiscard]] Account continued(const Account& at, const Account& next, double periods);
 
-// Returns: Breakdown as sim/results/simulation_result.hpp defines it; its parts add up to the makespan.
+// Returns: SimulationResult::stages, but for waits for other stages, which are all in `bubble`: imbalance is not a sum over micro-batches.
+// The parts of each add up to the makespan.
 // Cost: O(tasks log tasks).
-[[nodiscard]] Breakdown break_down(const Accounts& a, const Predecessors& predecessors);
+[[nodiscard]] std::vector<Breakdown> break_down(const Accounts& a, const Predecessors& predecessors);
+
+// Moves what is above `empty` of an iteration of `all` from bubble to imbalance.
+void split_waits(std::vector<Breakdown>& stages, base::Seconds all, double empty);
+// Requires: there are some.
+[[nodiscard]] Breakdown mean_of(std::span<const Breakdown> stages);
 
 // Returns: bytes of all devices, those that folding left out included. `executed`: how often each class of transfers ran.
 // Cost: O(transfer classes x their flows).

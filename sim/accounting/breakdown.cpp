@@ -10,6 +10,16 @@
 namespace sim {
 namespace {
 
+// The pipeline rank of each device class. The update belongs to no stage, so the forward passes say which.
+std::vector<int> ranks_of_classes(const Accounts& a) {
+  std::vector<int> rank(a.folded.sizes.size(), 0);
+  for_each_task(a, [&](const Entry& e, Interval, const BlockInstance& instance) {
+    const auto* run = std::get_if<KernelRun>(&e.work);
+    if (run != nullptr && instance.pass == Pass::forward) rank[run->device_class] = pcg::rank_of(a.plan, instance.stage);
+  });
+  return rank;
+}
+
 // The device class that does the work of an entry; of a transfer those that it waits for, or delivers to.
 std::span<const std::uint32_t> concerned_classes(const Entry& e, const Folded& folded,
                                                  std::vector<std::uint32_t> TransferClass::*of_transfer) {
@@ -22,14 +32,9 @@ std::span<const std::uint32_t> concerned_classes(const Entry& e, const Folded& f
 // Why a device had nothing to run: it waited for another stage of the pipeline, or for its own host and the devices of its stage.
 class StageWaits {
  public:
-  // The predecessors, and what the accounts refer to, outlive the object. Cost: O(tasks).
-  StageWaits(const Accounts& a, const Predecessors& predecessors) : a_(a), predecessors_(predecessors), rank_(a.folded.sizes.size(), 0) {
-    // The update belongs to no stage, so the forward passes say which rank a class is of.
-    for_each_task(a, [&](const Entry& e, Interval, const BlockInstance& instance) {
-      const auto* run = std::get_if<KernelRun>(&e.work);
-      if (run != nullptr && instance.pass == Pass::forward) rank_[run->device_class] = pcg::rank_of(a.plan, instance.stage);
-    });
-  }
+  // `rank`: ranks_of_classes. The predecessors, and what the accounts refer to, outlive the object.
+  StageWaits(const Accounts& a, const Predecessors& predecessors, std::vector<int> rank)
+      : a_(a), predecessors_(predecessors), rank_(std::move(rank)) {}
 
   // A task of a device class could have started at `since` and did not. Its waiting is followed backwards, each task to the one that it
   // waited for last, as long as they are of the class's own pipeline rank.
@@ -89,41 +94,69 @@ std::uint32_t critical_class(const Accounts& a) {
   return critical;
 }
 
-DeviceActivity activity_of(const Accounts& a, std::uint32_t device_class) {
-  DeviceActivity out;
+// Of each rank the class that computes longest; ranks ascend.
+std::vector<std::uint32_t> busiest_classes(const Accounts& a, const std::vector<int>& rank) {
+  std::vector<double> compute_s(rank.size(), 0);
+  for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
+    if (const auto* run = std::get_if<KernelRun>(&e.work)) compute_s[run->device_class] += (when.end - when.begin).value();
+  });
+  std::map<int, std::uint32_t> busiest;
+  const auto order = [&](std::uint32_t c) { return std::pair(-compute_s[c], a.folded.representatives[c]); };
+  for (std::uint32_t c = 0; c < rank.size(); ++c)
+    if (const auto [at, is_new] = busiest.try_emplace(rank[c], c); !is_new && order(c) < order(at->second)) at->second = c;
+  std::vector<std::uint32_t> classes;
+  for (const auto& [r, c] : busiest) classes.push_back(c);
+  return classes;
+}
+
+// Transfers overlap each other; a gap is covered by them once, by the first of those that are under way.
+void make_apart(std::vector<Moving>& transfers) {
+  std::ranges::sort(transfers, {}, [](const Moving& m) { return std::tuple(m.begin, m.end, m.transfer); });
+  std::vector<Moving> apart;
+  for (Moving t : transfers) {
+    if (!apart.empty()) t.begin = std::max(t.begin, apart.back().end);
+    if (t.begin < t.end) apart.push_back(t);
+  }
+  transfers = std::move(apart);
+}
+
+// One for each of the classes.
+std::vector<DeviceActivity> activities_of(const Accounts& a, std::span<const std::uint32_t> classes) {
+  std::vector<DeviceActivity> out(classes.size());
+  std::vector<DeviceActivity*> of_class(a.folded.sizes.size(), nullptr);
+  for (std::size_t i = 0; i < classes.size(); ++i) of_class[classes[i]] = &out[i];
   std::uint32_t task = 0;
   for_each_task(a, [&](const Entry& e, Interval when, const BlockInstance&) {
     const Stretch stretch{when.begin.value(), when.end.value()};
     if (const auto* run = std::get_if<KernelRun>(&e.work)) {
-      if (run->device_class == device_class) out.runs.push_back({stretch, task});
+      if (DeviceActivity* d = of_class[run->device_class]) d->runs.push_back({stretch, task});
     } else if (const auto* moved = std::get_if<TransferRun>(&e.work)) {
-      const bool arrives = std::ranges::binary_search(a.folded.transfers[moved->transfer].delivers_to, device_class);
-      const bool holds_up = std::ranges::find(e.streams, StreamId{device_class, StreamKind::compute}) != e.streams.end();
-      if (arrives || holds_up) out.transfers.push_back({stretch, moved->transfer});
+      const std::vector<std::uint32_t>& delivers_to = a.folded.transfers[moved->transfer].delivers_to;
+      const auto add = [&](std::uint32_t c) {
+        if (of_class[c] != nullptr) of_class[c]->transfers.push_back({stretch, moved->transfer});
+      };
+      std::ranges::for_each(delivers_to, add);
+      for (const StreamId& held_up : e.streams)
+        if (held_up.kind == StreamKind::compute && !std::ranges::binary_search(delivers_to, held_up.device_class))
+          add(held_up.device_class);
     } else if (const auto* copy = std::get_if<CopyRun>(&e.work)) {
-      if (copy->device_class == device_class) out.transfers.push_back({stretch, kCopy});
+      if (DeviceActivity* d = of_class[copy->device_class]) d->transfers.push_back({stretch, kCopy});
     }
     ++task;
   });
-  std::ranges::sort(out.runs, {}, [](const Run& r) { return std::pair(r.begin, r.end); });
-  std::ranges::sort(out.transfers, {}, [](const Moving& m) { return std::tuple(m.begin, m.end, m.transfer); });
-  // Transfers overlap each other; a gap is covered by them once, by the first of those that are under way.
-  std::vector<Moving> apart;
-  for (Moving t : out.transfers) {
-    if (!apart.empty()) t.begin = std::max(t.begin, apart.back().end);
-    if (t.begin < t.end) apart.push_back(t);
+  for (DeviceActivity& d : out) {
+    std::ranges::sort(d.runs, {}, [](const Run& r) { return std::pair(r.begin, r.end); });
+    make_apart(d.transfers);
   }
-  out.transfers = std::move(apart);
   return out;
 }
 
 // The gaps between the runs of one device, met from the first on.
 class Gaps {
  public:
-  Gaps(const Accounts& a, const Predecessors& predecessors, std::uint32_t device_class)
-      : a_(a), device_class_(device_class), activity_(activity_of(a, device_class)) {
-    if (a.plan.stages > a.plan.chunks) stages_.emplace(a, predecessors);
-  }
+  // `stages`: of a pipeline, else nullptr. It outlives the object, and so do the accounts.
+  Gaps(const Accounts& a, const StageWaits* stages, std::uint32_t device_class, DeviceActivity activity)
+      : a_(a), device_class_(device_class), activity_(std::move(activity)), stages_(stages) {}
 
   Breakdown run() {
     double now = 0;
@@ -146,7 +179,7 @@ class Gaps {
   // A gap that `task` ends.
   void add(double begin, double end, std::uint32_t task) {
     if (end <= begin) return;
-    const double for_stage = stages_ ? std::min(end, stages_->until(task, begin, device_class_)) : begin;
+    const double for_stage = stages_ != nullptr ? std::min(end, stages_->until(task, begin, device_class_)) : begin;
     sums_.bubble += uncovered(begin, for_stage);
     sums_.idle += uncovered(for_stage, end);
   }
@@ -167,17 +200,28 @@ class Gaps {
   const Accounts& a_;
   std::uint32_t device_class_;
   DeviceActivity activity_;
-  std::optional<StageWaits> stages_;  // of a pipeline
-  std::size_t next_ = 0;              // the first transfer that may still overlap a gap
+  const StageWaits* stages_;
+  std::size_t next_ = 0;  // the first transfer that may still overlap a gap
   Breakdown sums_;
   std::map<std::uint32_t, base::Seconds> exposed_;  // by class of transfers, or kCopy
 };
 
 }  // namespace
 
-Breakdown break_down(const Accounts& a, const Predecessors& predecessors) {
-  if (a.folded.sizes.empty()) return {};
-  return Gaps(a, predecessors, critical_class(a)).run();
+std::vector<Breakdown> break_down(const Accounts& a, const Predecessors& predecessors) {
+  if (a.folded.sizes.empty()) return {Breakdown{}};
+  std::vector<std::uint32_t> classes{critical_class(a)};
+  std::optional<StageWaits> stages;
+  if (a.plan.stages > a.plan.chunks) {
+    std::vector<int> rank = ranks_of_classes(a);
+    classes = busiest_classes(a, rank);
+    stages.emplace(a, predecessors, std::move(rank));
+  }
+  std::vector<DeviceActivity> activities = activities_of(a, classes);
+  std::vector<Breakdown> out;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    out.push_back(Gaps(a, stages ? &*stages : nullptr, classes[i], std::move(activities[i])).run());
+  return out;
 }
 
 }  // namespace sim

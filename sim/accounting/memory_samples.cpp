@@ -89,11 +89,15 @@ void add_split_backward(const std::vector<BlockWork>& work, const DeviceMemory& 
   changes.push_back({end, left - m.transient[stage] - m.saved[stage]});
 }
 
+void add_update(const std::vector<BlockWork>& work, const DeviceMemory& m, std::vector<Change>& changes) {
+  changes.push_back({work.front().when.begin, m.update});
+  changes.push_back({work.back().when.end, base::Bytes(0) - m.update});
+}
+
 std::vector<Change> changes_of(const Accounts& a, const DeviceMemory& m, std::uint32_t device_class) {
   std::vector<std::pair<const BlockInstance*, std::vector<BlockWork>>> passes;
   for (const BlockInstance& instance : a.unrolled.instances)
-    if (instance.pass != Pass::update)
-      if (auto work = work_of(a, instance, device_class); !work.empty()) passes.emplace_back(&instance, std::move(work));
+    if (auto work = work_of(a, instance, device_class); !work.empty()) passes.emplace_back(&instance, std::move(work));
   const bool splits =
       std::ranges::any_of(passes, [](const auto& p) { return p.first->pass == Pass::weights || p.first->pass == Pass::inputs; });
   const BlockInstance* last = nullptr;
@@ -103,7 +107,8 @@ std::vector<Change> changes_of(const Accounts& a, const DeviceMemory& m, std::ui
   if (!splits) changes.push_back({base::Seconds(0), base::Bytes(0) - m.lazy_gradients});
   for (const auto& [instance, work] : passes) {
     const auto stage = static_cast<std::size_t>(instance->stage);
-    if (instance->pass == Pass::forward) add_forward(work, m, stage, changes);
+    if (instance->pass == Pass::update) add_update(work, m, changes);
+    else if (instance->pass == Pass::forward) add_forward(work, m, stage, changes);
     else if (splits) add_split_backward(work, m, stage, instance->pass, changes);
     else add_backward(work, m, stage, instance == last, changes);
   }

@@ -113,6 +113,16 @@ bool is_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uin
   return is_projection(plan.pcg.nodes()[gate]) && only_use(flow, gate) && flow.origins[gate][0] == flow.origins[node][0];
 }
 
+bool has_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t gate) {
+  const pcg::TensorRef read = flow.origins[gate][0];
+  return std::ranges::any_of(flow.uses[read.node.value][static_cast<std::size_t>(read.output)], [&](const Use& use) {
+    if (use.consumer == gate || !is_second_projection(plan, flow, use.consumer)) return false;
+    const std::uint32_t product = flow.uses[use.consumer][0].front().consumer;
+    const pcg::TensorRef activated = flow.origins[product][*activated_input(plan, flow, product)];
+    return flow.origins[activated.node.value][0].node.value == gate;
+  });
+}
+
 bool is_gathered_cast(const pcg::Plan& plan, const FlowGraph& flow, Use reader) {
   if (reader.input != 0 || !is_low(plan, reader.consumer)) return false;
   const pcg::TensorRef from = flow.origins[reader.consumer][0];

@@ -66,6 +66,8 @@ void each_weight(const pcg::Plan& plan, const FlowGraph& flow, std::span<const s
 
 // Whether a node is the second projection of a gated unit: a linear layer or experts' that reads the same tensor as the gate's.
 [[nodiscard]] bool is_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t node);
+// Whether it is the gate's, of whose product the second one may be a part.
+[[nodiscard]] bool has_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t gate);
 
 // Tensors that low precision casts before tensor parallelism gathers them, so that fewer bytes travel (Transformer Engine,
 // docs/features/low_precision_training/performance_considerations, "sequence parallelism"; casts of parts need one scale for all of them,

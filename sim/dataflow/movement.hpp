@@ -15,7 +15,8 @@
 
 namespace sim {
 
-// One collective among `group`, or, of kind send, one message group[0] -> group[1]. bytes: S of plan_collective.hpp.
+// One collective among `group`, or, of kind send, one message group[0] -> group[1]. bytes: S of plan_collective.hpp, of members that have
+// unequal shares the mean.
 struct Transfer {
   CollectiveKind kind = CollectiveKind::send;
   base::Bytes bytes;
@@ -24,6 +25,7 @@ struct Transfer {
   // sends a share of `bytes` to its like in each domain of the group, and what comes there goes on within the domain in `copies` copies,
   // which its members share out (or back: what they have for one rank is added up there and sent home).
   Forwarding forwarding = {};
+  double fullest = 1;  // the member that has most has this many times `bytes`, and all wait for it
   auto operator<=>(const Transfer&) const = default;
 };
 

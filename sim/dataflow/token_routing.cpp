@@ -109,9 +109,8 @@ std::optional<TokenRouting> token_routing(const pcg::Plan& plan, std::uint32_t p
     const double asked = op.top_k,
                  of_a_token = static_cast<double>(places.sizes[0] * places.sizes[2]) / static_cast<double>(tokens.sizes[1]);
     BASE_CHECK(of_a_token > 0, "operator {} has no places", node);
-    // All wait for the rank whose experts have most, unless all get all tokens.
-    const double most = plan.dispatch == pcg::Dispatch::all_gather ? 1 : op.imbalance;
-    return TokenRouting{places.sizes[0], std::min(asked, of_a_token / op.imbalance), most / of_a_token, op.groups, op.groups_per_token};
+    const double mean = of_a_token / op.imbalance;
+    return TokenRouting{places.sizes[0], std::min(asked, mean), 1 / mean, op.groups, op.groups_per_token, op.imbalance};
   };
   if (const auto* op = operation_of<pcg::MoeDispatch>(plan, producer)) {
     const pcg::NodeId id(producer);
@@ -174,6 +173,15 @@ double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> 
     begin += experts;
   }
   return sum;
+}
+
+Movement of_unequal_experts(Movement exchange, const TokenRouting& routing) {
+  for (Round& round : exchange.rounds)
+    for (Transfer& t : round) {
+      t.bytes = t.bytes / routing.imbalance;
+      t.fullest = routing.imbalance;
+    }
+  return exchange;
 }
 
 Movement forwarded(Movement exchange, const TokenRouting& routing, const topology::Cluster& cluster) {

@@ -21,8 +21,10 @@ inline constexpr base::Bytes kExpertWeight{4};
 struct TokenRouting {
   std::int64_t experts = 1;
   double per_token = 1;  // experts of a token; fewer on average than it asks for where places are short
-  double tokens = 1;     // of each place that a rank sends: what is sent has per_token copies of a token, and places that stay empty
+  double tokens =
+      1;  // of each place that a rank sends on average: what is sent has per_token copies of a token, and places that stay empty
   std::int64_t groups = 1, groups_per_token = 1;
+  double imbalance = 1;  // places of the fullest expert over the mean: the layouts have as many for all
   double map = 0;  // bytes of the map of tokens to experts, which ranks gather before they send, for each byte of tokens; 0: they do not
   bool to_experts = true;  // and not back from them
   // HybridEP alone: it copies rows in bulk, of `token` bytes of a token, and of `weight` bytes for the weight of each expert of the domain
@@ -56,6 +58,9 @@ struct TokenRouting {
 // Requires: the parts have all experts.
 // Cost: O(parts x groups x experts of a part).
 [[nodiscard]] double parts_reached(const TokenRouting& routing, std::span<const std::int64_t> parts);
+
+// Returns: the exchange of places that all experts have alike, with the bytes of the mean expert, and the fullest waited for.
+[[nodiscard]] Movement of_unequal_experts(Movement exchange, const TokenRouting& routing);
 
 // Returns: the exchange with each all-to-all in two steps, of one copy of a token for each domain that it reaches and there one for each
 // rank, after a gather of the map, if there is one; whatever else is in it stays. The exchange back has the same, as sums are made in the

@@ -17,11 +17,12 @@ class Planner {
   // Returns: its number.
   std::uint32_t add(MovementId movement, std::uint32_t round, const Transfer& transfer) {
     TrafficTransfer out{movement, round, transfer.kind, transfer.group, {}, static_cast<std::uint32_t>(traffic_.flows.size()), 0, 0, 0};
-    const Collective c = planner_.plan(transfer.kind, transfer.bytes, transfer.group, transfer.forwarding);
+    const Collective c = planner_.plan(transfer.kind, transfer.bytes * transfer.fullest, transfer.group, transfer.forwarding);
     for (std::size_t p = 0; p < c.phases.size(); ++p) {
       out.delays.push_back(c.phases[p].latency);
       for (const CollectiveFlow& f : c.phases[p].flows) {
-        TrafficFlow flow{static_cast<std::uint32_t>(p), f.bytes, f.wire_factor, static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
+        TrafficFlow flow{static_cast<std::uint32_t>(p), f.bytes / transfer.fullest, f.wire_factor * transfer.fullest,
+                         static_cast<std::uint32_t>(traffic_.flow_links.size()), 0};
         for (const topology::LinkId l : f.links) traffic_.flow_links.push_back(number_of(l));
         flow.links_end = static_cast<std::uint32_t>(traffic_.flow_links.size());
         traffic_.flows.push_back(flow);

@@ -54,25 +54,17 @@ pcg::Kernel one_of(pcg::Kernel k) {
 KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& kernel,
                       const Running& running) {
   const pcg::Precision precision = precision_of(kernel, running.precision);
-  const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision);
+  const auto own_share =
+      pcg::is_attention(kernel.kind) ? attention_in(framework, profiles::generation_of(device.name), kernel.kind) : std::nullopt;
+  const Sustained sustained = !own_share && profiles::runs_on_tensor_cores(device, kernel, precision)
+                                  ? sustained_in(framework, device, precision, running)
+                                  : Sustained{};
+  const profiles::KernelTime alone = profiles::kernel_time(device, kernel, precision, device.clock * sustained.share);
   KernelCost cost{alone.time, alone.basis, std::nullopt};
   if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
   const double peak = device.peak.at(precision).value();
-  const std::string generation = profiles::generation_of(device.name);
-  if (pcg::is_attention(kernel.kind)) {
-    if (const auto share = attention_in(framework, generation, kernel.kind)) {
-      cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *share * device.clock)));
-      return cost;
-    }
-  }
-  // Kernels that wait for memory keep their time: a lower clock and cold operands slow the multipliers. So do those on vector units, which
-  // draw less: by fp32 iterations of the NeuSight tables (V100, A100, H100; docs/accuracy.md).
-  const bool bound_by_flops = kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value();
-  if (!profiles::runs_on_tensor_cores(device, kernel, precision) || !bound_by_flops) return cost;
-  cost.time = cost.time / device.clock;
-  const Sustained sustained = sustained_in(framework, device, precision, running);
-  cost.time = cost.time / sustained.share;
-  cost.assumed_share = sustained.assumed;
+  if (own_share) cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *own_share * device.clock)));
+  if (kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value()) cost.assumed_share = sustained.assumed;
   return cost;
 }
 

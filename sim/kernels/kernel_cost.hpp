@@ -24,12 +24,12 @@ struct KernelCost {
   std::optional<double> assumed_share;
 };
 
-// Returns: profiles::kernel_time, and
-//   for attention, at least FLOPs / (peak x the share that the framework's attention reaches on the device's generation; without
-//   a share as a product);
-//   for a product that is bound by its FLOPs, that time / the share that it sustains in training: what the framework's profile says of the
-//   device's generation, else what the device's profile says of the precision and of the slowest of the GPUs, which sets the pace.
-//   With constant tokens no clock gives way, so the share is 1.
+// Returns: profiles::kernel_time, with
+//   tensor cores at the share of their rate that they sustain in training: what the framework's profile says of the device's generation,
+//   else what the device's profile says of the precision and of the slowest of the GPUs, which sets the pace. With constant tokens no clock
+//   gives way, so the share is 1;
+//   for attention, where the framework's profile has the share of the peak that its kernels reach on the generation, at least
+//   FLOPs / (peak x that share) in place of that.
 // Requires: no profiles::unsupported(device, running.precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,

@@ -30,17 +30,6 @@ double bytes_of_muon(const ModelStateBytes& b) {
 constexpr int kOrthogonalisationSteps = 5;  // muon_num_ns_steps
 constexpr double kBytesOfNumber = 4;
 
-// Whether a node is the first projection of a gated unit, of whose product the second one is a part.
-bool has_second_projection(const pcg::Plan& plan, const FlowGraph& flow, std::uint32_t gate) {
-  const pcg::TensorRef read = flow.origins[gate][0];
-  return std::ranges::any_of(flow.uses[read.node.value][static_cast<std::size_t>(read.output)], [&](const Use& use) {
-    if (use.consumer == gate || !is_second_projection(plan, flow, use.consumer)) return false;
-    const std::uint32_t product = flow.uses[use.consumer][0].front().consumer;
-    const pcg::TensorRef activated = flow.origins[product][*activated_input(plan, flow, product)];
-    return flow.origins[activated.node.value][0].node.value == gate;
-  });
-}
-
 }  // namespace
 
 double optimizer_bytes_per_parameter(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, pcg::Optimizer by) {

@@ -3,7 +3,9 @@
 #include "sim/lowering/passes.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/work.hpp"
@@ -100,7 +102,9 @@ class BackwardEmitter {
   std::map<std::uint32_t, std::size_t> unit_of_;  // by node
   std::set<std::uint32_t> ran_again_;             // nodes of units, which have done what gathered weights need
   int current_block_ = -1;
-  std::map<int, std::uint32_t> fetched_;             // by block: the copy back
+  std::map<int, std::uint32_t> fetched_;  // by block: the copy back
+  // Of the projections of the last gated unit: what they read, and the gathers of it.
+  std::pair<std::optional<pcg::TensorRef>, std::vector<std::uint32_t>> joint_gathers_;
   std::vector<std::uint32_t> pending_;               // items that the next compute item waits for
   std::vector<std::vector<std::uint32_t>> arrived_;  // by place of the sum: items after which it is at the tensor's producer
   std::vector<std::vector<std::uint32_t>> partial_;  // by place of the sum: compute items of the readers so far
@@ -241,8 +245,14 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
 std::vector<std::uint32_t> BackwardEmitter::gather_inputs_again(std::uint32_t node, const Waits& w) {
   std::vector<std::uint32_t> items;
   if (!trains_weights(l_.flow, node)) return items;  // gathered for the gradients of weights
+  // Both projections of a gated unit read one tensor; where they are one product, it is gathered once (Korthikanti et al., arXiv
+  // 2205.05198, section 4.2.2).
+  const bool joint = l_.framework.joint_gated_projections &&
+                     (is_second_projection(l_.plan, l_.flow, node) || has_second_projection(l_.plan, l_.flow, node));
+  if (joint && joint_gathers_.first == l_.flow.origins[node][0]) return joint_gathers_.second;
   for (const Deliveries::Gathered& input : l_.deliveries.gathered_again(node))
     items.push_back(sim::append(is_left(node) ? weights_ : block_, collective(input.movement, "tensor again", input.producer, w)));
+  if (joint) joint_gathers_ = {l_.flow.origins[node][0], items};
   return items;
 }
 

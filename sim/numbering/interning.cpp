@@ -76,9 +76,11 @@ MovementId Interning::movement(const Resharding& r) {
   const base::Bytes bytes = r.wire == Wire::cast ? base::Bytes(pcg::operand_format(plan_.training, false).rows)
                                                  : pcg::element_bytes(r.element, plan_.training.precision);
   const bool passed_on = r.tokens && plan_.dispatch != pcg::Dispatch::all_to_all;
-  const auto [at, is_new] = reshards_.try_emplace({r.from, r.to, bytes.value(), r.how, passed_on ? r.tokens : std::nullopt});
+  const bool unequal = r.tokens && r.tokens->imbalance > 1;
+  const auto [at, is_new] = reshards_.try_emplace({r.from, r.to, bytes.value(), r.how, passed_on || unequal ? r.tokens : std::nullopt});
   if (!is_new) return at->second;
   Movement made = reshard(*layout_by_id_[r.from.value], *layout_by_id_[r.to.value], bytes, cluster_, r.how);
+  if (unequal) made = of_unequal_experts(std::move(made), *r.tokens);
   if (passed_on && plan_.dispatch == pcg::Dispatch::all_gather) made = gathered(std::move(made), *r.tokens);
   else if (passed_on) made = forwarded(std::move(made), *r.tokens, cluster_);
   return at->second = intern(std::move(made));

@@ -83,7 +83,8 @@ class Interning {
   std::vector<std::optional<DeviceSetId>> set_of_node_;  // by PlanLayouts::number
   std::map<Movement, MovementId> movement_numbers_;
   std::vector<Movement> movements_;
-  // By from, to, bytes of an element, how they move, and how tokens are routed where a library passes them on.
+  // By from, to, bytes of an element, how they move, and how tokens are routed where a library passes them on, or experts have unequal
+  // shares.
   std::map<std::tuple<LayoutId, LayoutId, double, pcg::BetweenStages, std::optional<TokenRouting>>, MovementId> reshards_;
   std::vector<std::optional<InternalMovementIds>> internal_forward_, internal_backward_;  // per node
 };

@@ -57,15 +57,19 @@ struct LinkUse {
 
 inline constexpr int kUseIntervals = 100;
 
-// Where the critical device's time goes; adds up to the iteration time. The critical device is the one whose last task ends last
-// (lowest number among equals). compute: kernels run; exposed_communication: its compute stream waits for a collective or transfer
-// that this device takes part in and that is running; bubble: it waits for what another pipeline stage does, itself or through its host;
-// idle: the rest, above all waiting for the host to launch.
+// Where a device's time goes; adds up to the iteration time. compute: kernels run; exposed_communication: its compute stream waits for a
+// collective or transfer that this device takes part in and that is running; bubble and imbalance: it waits for what another pipeline stage
+// does, itself or through its host; idle: the rest, above all waiting for the host to launch.
+// bubble: of these waits as much as the schedule leaves empty where all stages take equally long (sim::empty_share), which more
+// micro-batches or chunks fill; imbalance: the rest, which equal stages would not have.
 struct Breakdown {
-  base::Seconds compute, exposed_communication, bubble, idle;
+  base::Seconds compute, exposed_communication, bubble, imbalance, idle;
   // The parts of exposed_communication, each adding up to it: "all_reduce", or "host_copy"; and the type of the link that the transfer
   // keeps busy longest, "host" for a copy and "none" where nothing crosses a link. While several are under way, the first of them counts.
   std::map<std::string, base::Seconds> exposed_by_collective, exposed_by_link;
+
+  [[nodiscard]] base::Seconds waits_for_stages() const { return bubble + imbalance; }
+  [[nodiscard]] base::Seconds total() const { return compute + exposed_communication + waits_for_stages() + idle; }
 };
 
 struct CommunicationBytes {
@@ -118,7 +122,10 @@ struct MemorySample {
 
 struct SimulationResult {
   base::Seconds iteration_time;
-  Breakdown breakdown;
+  // Of each rank of the pipeline its device that computes longest (lowest number among equals); without a pipeline the one device whose
+  // last task ends last.
+  std::vector<Breakdown> stages;
+  Breakdown breakdown;  // the mean of the stages: one model on the same devices computes as long, however it is cut
   CommunicationBytes bytes;
   std::optional<BusiestLink> busiest_link;  // nullopt: nothing moves
   std::vector<PathPart> critical_path;      // the longest parts first; they add up to the iteration time

@@ -79,6 +79,12 @@ struct Schedule {
 // Cost: O(chunks x micro_batches).
 [[nodiscard]] std::vector<Slot> slots_of(const Schedule& schedule, int rank);
 
+// Returns the part of an iteration in which a rank has nothing to run where all of them take equally long, and messages no time: by a
+// replay of the slots, in which the gradients of inputs and those of weights each take as long as a forward pass. 1F1B: (p - 1) / (m + p -
+// 1) of p ranks and m micro-batches; interleaved with v chunks (p - 1) / (v m + p - 1). 0 where iterations run on. Cost: O(slots of all
+// ranks + ranks x (ranks + slots of one)).
+[[nodiscard]] double empty_share(const Schedule& schedule);
+
 // Whether some rank merges a forward and a backward pass.
 // Cost: that of slots_of for one rank.
 [[nodiscard]] bool merges_something(const Schedule& schedule);

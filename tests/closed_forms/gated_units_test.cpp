@@ -9,6 +9,7 @@
 
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/simulation.hpp"
 #include "tests/about.hpp"
 
 namespace {
@@ -101,4 +102,24 @@ TEST_CASE("grouped queries and sequence parallelism: a layer of Llama-3") {
   for (const int t : {1, 2, 4})
     CHECK(layer_bytes({.kv_heads = 4, .grid = {.tensor = t, .sequence_parallel = t > 1}}) ==
           test::about(kGatedTokens * ((12 + 4 * 0.5) * kH + 6 * kF) / t));
+}
+
+// Korthikanti et al. (arXiv 2205.05198, section 4.2.2): a product keeps its shard of what it reads, which is gathered again for the
+// gradient of its weight. Both projections read one tensor, so where they are one product, a gated unit gathers as often as a plain one;
+// where they are two, once more: (t - 1) x tokens x h x 2 bytes among t ranks.
+TEST_CASE("a gated unit gathers its input again once where its projections are one product") {
+  const auto gathered = [](pcg::Framework framework, bool gated) {
+    const auto cluster = test::dgx_a100(1, 2);
+    pcg::TrainingConfig training = test::megatron_training(kBatch);
+    training.framework = framework;
+    const auto bytes = [&](std::int64_t layers) {
+      const pcg::Graph model = llama(layers, gated, pcg::Unary::Kind::silu, 0, 8);
+      const pcg::Plan plan = test::megatron(model, training, {.tensor = 2, .sequence_parallel = true}, cluster);
+      return sim::simulate_plan(plan, cluster).bytes.by_collective.at("all_gather").value();
+    };
+    return (bytes(4) - bytes(2)) / 2;
+  };
+  const double once = kGatedTokens * kH * 2;
+  CHECK(gathered(pcg::Framework::megatron, true) == test::about(gathered(pcg::Framework::megatron, false)));
+  CHECK(gathered(pcg::Framework::pytorch, true) - gathered(pcg::Framework::pytorch, false) == test::about(once));
 }

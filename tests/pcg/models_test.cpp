@@ -269,3 +269,20 @@ TEST_CASE("mixtures of experts take every n-th MLP's place") {
 
 }  // namespace
 }  // namespace pcg::models
+
+TEST_CASE("places of experts that hold no token are no work of the model") {
+  // 64 tokens of 2 experts each: 128 places of 8 experts are 16 each. What an imbalance or a capacity adds stays empty; a smaller capacity
+  // drops tokens, which nobody computes.
+  const auto flops = [](double imbalance, double capacity) {
+    pcg::models::TransformerConfig c;
+    c.layers = 2, c.hidden = 64, c.heads = 4, c.ffn = 128, c.vocab = 128, c.sequence_length = 64;
+    c.experts = 8, c.top_k = 2, c.expert_imbalance = imbalance, c.capacity_factor = capacity;
+    return pcg::models::transformer(c, 2).forward_flops().value();
+  };
+  for (const double more : {1.5, 2.0, 4.0}) {
+    CHECK(flops(more, 1) == test::about(flops(1, 1)));
+    CHECK(flops(1, more) == test::about(flops(1, 1)));
+  }
+  const double experts = 2 * 128 * 2.0 * 2 * (64 * 128 + 128 * 64);  // 128 tokens of 2 layers, of 2 experts each
+  CHECK(flops(1, 1) - flops(1, 0.5) == test::about(experts / 2));
+}

@@ -36,6 +36,7 @@ TEST_CASE("the JSON result, format 2") {
     "compute": 0.25,
     "exposed_communication": 0.125,
     "bubble": 0.0625,
+    "imbalance": 0.0,
     "idle": 0.0625
    },
    "communication_bytes": {
@@ -162,16 +163,18 @@ TEST_CASE("CSV: one row per run, quoted where needed, empty where there is nothi
   CHECK(reports::csv(std::span(&r, 1)) ==
         "kind,scenario,model,global_batch,sequence_length,precision,optimizer,cluster,nodes,variant,set.cluster.nodes,plan,framework,"
         "replanned,status,plan_summary,gpus,iteration_time_s,interval_low_s,interval_high_s,throughput_samples_per_s,tokens_per_s,speedup,"
-        "speedup_low,speedup_high,mfu,mfu_causal,compute_s,exposed_communication_s,bubble_s,idle_s,communication_bytes,peak_memory_bytes,"
+        "speedup_low,speedup_high,mfu,mfu_causal,compute_s,exposed_communication_s,bubble_s,imbalance_s,idle_s,communication_bytes,peak_"
+        "memory_bytes,"
         "memory_capacity_bytes,"
         "search_time_s,simulation_time_s\n" +
             question +
-            "base,,data-parallel,generic,true,ok,data 8,8,0.5,0.375,0.625,128.0,65536.0,,,,0.25,0.125,0.25,0.125,0.0625,0.0625,3000000000,"
+            "base,,data-parallel,generic,true,ok,data "
+            "8,8,0.5,0.375,0.625,128.0,65536.0,,,,0.25,0.125,0.25,0.125,0.0625,0.0,0.0625,3000000000,"
             "8589934592,17179869184,0.5,0.25\n" +
-            question + "base,2x,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,,,,,,0,0\n" + question +
+            question + "base,2x,megatron,generic,true,infeasible,,8,,,,,,,,,,,,,,,,,,,0,0\n" + question +
             "\"faster, by far\",,data-parallel,generic,true,ok,data "
             "8,8,0.25,0.1875,0.3125,256.0,131072.0,2.0,1.6,2.5,0.25,0.125,0.125,0.0625,0.03125,"
-            "0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
+            "0.0,0.03125,3000000000,8589934592,17179869184,0.5,0.25\n");
 }
 
 TEST_CASE("comparisons are in the JSON and the CSV, of what-ifs, sensitivities and the favourite") {

@@ -27,7 +27,7 @@ inline scenarios::Run made_run(const std::string& plan, const std::string& varia
   r.made = std::make_shared<const pcg::Plan>();
   sim::SimulationResult s;
   s.iteration_time = base::Seconds(seconds);
-  s.breakdown = {base::Seconds(0.5 * seconds), base::Seconds(0.25 * seconds), base::Seconds(0.125 * seconds),
+  s.breakdown = {base::Seconds(0.5 * seconds), base::Seconds(0.25 * seconds), base::Seconds(0.125 * seconds), base::Seconds(0),
                  base::Seconds(0.125 * seconds)};
   s.bytes.total = base::Bytes(3e9);
   s.bytes.by_collective = {{"all_gather", base::Bytes(1e9)}, {"all_reduce", base::Bytes(2e9)}};

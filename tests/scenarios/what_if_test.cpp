@@ -124,7 +124,7 @@ TEST_CASE("what is wrong with a sweep is said at its place, once") {
   const std::string many = problem("{cluster.nodez: [1, 2], training.batch_per_gpu: [1, 2, 3]}");
   std::size_t times = 0;
   for (std::size_t at = many.find("unknown key"); at != std::string::npos; at = many.find("unknown key", at + 1)) ++times;
-  CHECK(times == 2);  // once for each value
+  CHECK(times == 1);  // whatever the values
   std::string values = "1";
   for (int i = 2; i <= 400; ++i) values += fmt::format(", {}", i);
   CHECK(problem("{cluster.nodes: [" + values + "], training.batch_per_gpu: [" + values + "]}").find("its lists make 160000 variants") !=

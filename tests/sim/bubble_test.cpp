@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "plan_builder.hpp"
 #include "profiles/framework_profile.hpp"
 #include "tests/about.hpp"
@@ -20,7 +22,8 @@ sim::SimulationConfig behaviours(BySchedule overlap, BySchedule host_waits, doub
   return config;
 }
 
-double total(const sim::Breakdown& b) { return (b.compute + b.exposed_communication + b.bubble + b.idle).value(); }
+// Of the first stage.
+sim::Breakdown first(const sim::SimulationResult& r) { return r.stages.front(); }
 
 }  // namespace
 
@@ -28,7 +31,7 @@ TEST_CASE("what waits for another stage is bubble, whether the device waits for 
   // Four stages of four layers, three products a layer, but two in the first layer, whose input is data: of a micro-batch the first stage
   // has 4 units forward and 7 backward, the others 4 and 8. The last stage works without a pause, 12 m units, from when the first
   // micro-batch has come through three stages, 12 units, until its last gradient has to go back through three, 8 + 8 + 7 units. So an
-  // iteration takes 12 m + 35 units, of which the first stage computes 11 m and waits m + 35. (Were all equal, 3 of m + 3 slots.) Messages
+  // iteration takes 12 m + 35 units, of which the first stage computes 11 m and waits m + 35. Messages
   // take no time; loss and update are a few percent of a slot.
   const auto cluster = test::star(1, 4, "100000 GB/s", "0 us");
   for (const auto kind : {pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b})
@@ -39,10 +42,13 @@ TEST_CASE("what waits for another stage is bubble, whether the device waits for 
         const auto plan = test::pipeline_of(test::mlp(16, 4096, 1024), 4, 1, m, kind);
         const auto r = sim::simulate_plan(plan, cluster, behaviours({!waits, true}, {waits, false}));
         const double unit = r.iteration_time.value() / (12 * m + 35);
-        CHECK(r.breakdown.bubble.value() / unit == test::about(m + 35, 0.03));
-        CHECK(r.breakdown.compute.value() / unit == test::about(11 * m, 0.03));
-        CHECK(r.breakdown.idle.value() < 0.01 * r.iteration_time.value());
-        CHECK(total(r.breakdown) == test::about(r.iteration_time.value(), 1e-12));
+        CHECK(first(r).waits_for_stages().value() / unit == test::about(m + 35, 0.03));
+        CHECK(first(r).compute.value() / unit == test::about(11 * m, 0.03));
+        CHECK(first(r).idle.value() < 0.01 * r.iteration_time.value());
+        CHECK(first(r).total().value() == test::about(r.iteration_time.value(), 1e-12));
+        // Of equal stages 3 of m + 3 slots would be empty; it waits longer, as the others have more to do.
+        CHECK(first(r).bubble.value() == test::about(r.iteration_time.value() * 3 / (m + 3)));
+        CHECK(first(r).imbalance.value() / unit == test::about(m + 35 - 3 * (12.0 * m + 35) / (m + 3), 0.3));
       }
 }
 
@@ -52,11 +58,13 @@ TEST_CASE("a host that is late is idle time, though it has waited for another st
   // for its forward pass if it waits for the activation, which the first stage sees as bubble: what the other stage does is its affair.
   const auto cluster = test::star(1, 2, "100000 GB/s", "0 us");
   const auto plan = test::pipeline_of(test::mlp(8, 4096, 4096), 2, 1, 1, pcg::ScheduleKind::gpipe);
-  const auto run = [&](bool waits) { return sim::simulate_plan(plan, cluster, behaviours({true, true}, {waits, waits}, 5e-3)).breakdown; };
+  const auto run = [&](bool waits) {
+    return sim::simulate_plan(plan, cluster, behaviours({true, true}, {waits, waits}, 5e-3)).stages.front();
+  };
   const sim::Breakdown ahead = run(false), waits = run(true);
   CHECK(ahead.idle.value() == test::about(5e-3, 0.01));
   CHECK(waits.idle.value() == test::about(10e-3, 0.01));
-  CHECK((waits.bubble - ahead.bubble).value() == test::about(5e-3, 0.01));
+  CHECK((waits.waits_for_stages() - ahead.waits_for_stages()).value() == test::about(5e-3, 0.01));
   CHECK(waits.compute.value() == test::about(ahead.compute.value()));
 }
 
@@ -65,12 +73,27 @@ TEST_CASE("a message to the device is communication, one to another stage is bub
   // second stage, which waits for the activation.
   const auto plan = test::pipeline_of(test::mlp(8, 4096, 4096), 2, 1, 1, pcg::ScheduleKind::gpipe);
   const auto run = [&](const std::string& bandwidth) {
-    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), behaviours({true, true}, {false, false})).breakdown;
+    return sim::simulate_plan(plan, test::star(1, 2, bandwidth, "0 us"), behaviours({true, true}, {false, false})).stages.front();
   };
   const sim::Breakdown slow = run("1 GB/s"), quick = run("100000 GB/s");
   const double message = 4096.0 * 4096 * 4 / 1e9;
   CHECK(slow.exposed_communication.value() == test::about(message, 0.001));
-  CHECK((slow.bubble - quick.bubble).value() == test::about(message, 0.001));
+  CHECK((slow.waits_for_stages() - quick.waits_for_stages()).value() == test::about(message, 0.001));
+}
+
+TEST_CASE("each stage has its times, and the breakdown is their mean") {
+  const auto cluster = test::star(1, 4, "100000 GB/s", "0 us");
+  const auto plan = test::pipeline_of(test::mlp(16, 4096, 1024), 4, 1, 8, pcg::ScheduleKind::one_f_one_b);
+  const auto equal = sim::simulate_plan(plan, cluster, behaviours({true, true}, {false, false}));
+  CHECK(equal.stages.size() == 4);
+  CHECK(std::ranges::none_of(equal.notes, [](const base::Fact& f) { return f.code == "slow-stage"; }));
+  double compute_s = 0;
+  for (const sim::Breakdown& b : equal.stages) {
+    CHECK(b.total().value() == test::about(equal.iteration_time.value(), 1e-12));
+    compute_s += b.compute.value() / 4;
+  }
+  CHECK(equal.breakdown.compute.value() == test::about(compute_s));
+  CHECK(equal.breakdown.total().value() == test::about(equal.iteration_time.value(), 1e-12));
 }
 
 TEST_CASE("behaviours at stage boundaries are those of the plan's schedule") {

@@ -242,3 +242,20 @@ TEST_CASE("micro-batches that a rank keeps") {
 TEST_CASE("with as many micro-batches as ranks interleaving runs all forward first, as Megatron-LM does") {
   CHECK(text(sim::slots_of({pcg::ScheduleKind::interleaved, 2, 2, 2}, 1)) == "F0 F1 F0' F1' B0' B1' B0 B1 ");
 }
+
+TEST_CASE("the share of an iteration that a schedule leaves empty where stages are equal") {
+  using enum pcg::ScheduleKind;
+  const auto share = [](pcg::ScheduleKind kind, int ranks, int chunks, int m) {
+    return sim::empty_share({.kind = kind, .ranks = ranks, .chunks = chunks, .micro_batches = m});
+  };
+  // p - 1 slots of a forward and a backward pass (docs/formats/plans.md has the forms).
+  CHECK(share(one_f_one_b, 16, 1, 64) == test::about(15.0 / 79));
+  CHECK(share(gpipe, 4, 1, 1) == test::about(3.0 / 4));
+  CHECK(share(interleaved, 4, 2, 8) == test::about(3.0 / (2 * 8 + 3)));
+  CHECK(share(breadth_first, 4, 3, 8) == test::about(3.0 / (3 * 8 + 3)));
+  // (p - 1)(F + B - W) of passes that take as long as each other.
+  CHECK(share(zero_bubble, 4, 1, 12) == test::about(3.0 / (3 * 12 + 3)));
+  CHECK(share(dual_pipe, 2, 2, 8) < share(one_f_one_b, 4, 1, 16));
+  CHECK(share(one_f_one_b, 1, 1, 4) == 0);
+  CHECK(share(two_bw, 4, 1, 8) == 0);
+}

@@ -30,7 +30,8 @@ bool same(const sim::SimulationResult& a, const sim::SimulationResult& b) {
   const auto near_time = [t](base::Seconds x, base::Seconds y) { return near(x.value(), y.value(), t); };
   const bool breakdown = near_time(a.breakdown.compute, b.breakdown.compute) &&
                          near_time(a.breakdown.exposed_communication, b.breakdown.exposed_communication) &&
-                         near_time(a.breakdown.bubble, b.breakdown.bubble) && near_time(a.breakdown.idle, b.breakdown.idle);
+                         near_time(a.breakdown.bubble, b.breakdown.bubble) && near_time(a.breakdown.imbalance, b.breakdown.imbalance) &&
+                         near_time(a.breakdown.idle, b.breakdown.idle);
   const auto near_times = [&](const std::map<std::string, base::Seconds>& x, const std::map<std::string, base::Seconds>& y) {
     return std::ranges::all_of(y, [&](const auto& of) { return x.contains(of.first) && near_time(x.at(of.first), of.second); });
   };

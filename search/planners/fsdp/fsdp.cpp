@@ -95,7 +95,6 @@ class QuickestSearch {
 };
 
 constexpr int kStages = 3;
-constexpr double kTimeToChoose = 12;          // seconds; all choices of gpt3-175b on 1,024 GPUs take one
 constexpr std::int64_t kMostSizes = 1 << 16;  // nothing trains with nearly as many
 
 bool synchronises_once(const OptionValues& o) { return o.choice("synchronise") == 0; }
@@ -194,7 +193,7 @@ std::vector<Option> fsdp_options() {
   }
   options.push_back(micro_batch_option(kChosen));
   options.push_back(overlap_option({"gradients", "parameters"}));
-  return with_limits(base::Seconds(kTimeToChoose), "choices estimated or simulated", std::move(options));
+  return with_limits(kDefaultEffort, "choices estimated or simulated", std::move(options));
 }
 
 }  // namespace

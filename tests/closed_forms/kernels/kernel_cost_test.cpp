@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "profiles/device_profile.hpp"
 #include "profiles/kinds.hpp"
 #include "tests/about.hpp"
@@ -65,6 +67,17 @@ TEST_CASE("a product that is bound by its FLOPs keeps the share that is sustaine
   CHECK(ms(d, own, kBound, {.precision = Precision::bf16, .gpus = 2, .constant_tokens = true}) == test::about(20));
 }
 
+TEST_CASE("what tensor cores sustain makes no step where a product begins to be bound by them") {
+  // Products of 10 GB with ever more FLOPs: at 0.4 TFLOP memory and multipliers take 10 and 8 ms, of which the latter become 8 / 0.69 ms.
+  profiles::DeviceProfile d = round_device();
+  d.sustained[Precision::bf16] = 0.69;
+  for (double tflop = 0.1; tflop < 2; tflop *= 1.01) {
+    const auto at = [&](double work) { return ms(d, {}, kernel(KernelKind::matmul, work * 1e12, 10e9), kRunInHalf); };
+    CHECK(at(tflop) == test::about(std::max(10.0, 20 * tflop / 0.69)));
+    CHECK(at(1.01 * tflop) <= 1.01 * at(tflop) * (1 + 1e-9));
+  }
+}
+
 TEST_CASE("a share that nobody measured on the device is said, of products that keep it alone") {
   profiles::DeviceProfile d = round_device();
   CHECK(sim::kernel_cost(d, {}, kBound, kRunInHalf).assumed_share == 1);  // for want of any
@@ -82,7 +95,10 @@ TEST_CASE("a lower clock slows what tensor cores multiply, and neither vector un
   profiles::DeviceProfile d = round_device();
   d.clock = 0.5;
   CHECK(ms(d, {}, kBound, kRunInHalf) == test::about(40));
+  CHECK(ms(d, {}, kWaits, kRunInHalf) == test::about(16));  // its FLOPs take longer than its bytes now
+  d.clock = 0.9;
   CHECK(ms(d, {}, kWaits, kRunInHalf) == test::about(10));
+  d.clock = 0.5;
   pcg::Kernel on_vectors = kernel(KernelKind::softmax, 1e12, 1e9);
   on_vectors.tensor_cores = false;
   CHECK(ms(d, {}, on_vectors, kRunInHalf) == test::about(100));
@@ -102,9 +118,9 @@ TEST_CASE("attention takes at least its FLOPs by the share that the framework re
   d.clock = 0.5;
   d.sustained[Precision::bf16] = 0.8;
   CHECK(ms(d, f, forward, kRunInHalf) == test::about(80));
-  // No less than the kernel alone takes.
+  // No less than the kernel alone takes at that clock.
   f.attention["round"] = 4;
-  CHECK(ms(d, f, forward, kRunInHalf) == test::about(20));
+  CHECK(ms(d, f, forward, kRunInHalf) == test::about(40));
   // Without a share it is a product like others.
   CHECK(ms(d, {}, forward, kRunInHalf) == test::about(20 / 0.5 / 0.8));
 }

@@ -35,6 +35,7 @@ class Run(Record):
     tight: bool | None
     search_time_s: float | None
     simulation_time_s: float | None
+    stages: list[dict[str, float]] | None
     breakdown_s: dict[str, float] | None
     exposed_communication_s: dict[str, dict[str, float]] | None
     behind: dict[str, Any] | None
@@ -77,6 +78,7 @@ class CapacityEntry(Record):
     iteration_time_s: float | None
     tokens_per_s: float | None
     mfu: float | None
+    mfu_causal: float | None
     goodput: float | None
     time_to_train_s: float | None
     time_to_train_interval_s: list[float] | None

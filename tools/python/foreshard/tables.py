@@ -46,7 +46,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / scale:.4g} {unit}"
 
 
-_RUN_HEADER = ["variant", "plan", "", "GPUs", "time", "90 %", "tokens/s", "vs base", "MFU", "comm.", "bubble", "host", "memory", "status"]
+_RUN_HEADER = ["variant", "plan", "", "GPUs", "time", "90 %", "tokens/s", "vs base", "MFU", "comm.", "bubble", "imbal.", "host", "memory", "status"]
 
 
 def _run_cells(run: Run) -> list[str]:
@@ -54,16 +54,17 @@ def _run_cells(run: Run) -> list[str]:
     cells = [name, run.plan, run.plan_summary or "", str(run.gpus or "")]
     time, parts, memory, interval = run.iteration_time_s, run.breakdown_s, run.memory_bytes, run.iteration_time_interval_s
     if not time or parts is None or memory is None or interval is None:
-        return [*cells, *[""] * 9, run.status]
+        return [*cells, *[""] * 10, run.status]
     return [
         *cells,
         duration(time),
         _ends(interval, time),
         f"{run.tokens_per_s:,.0f}",
         _speedup(run.speedup, run.speedup_interval),
-        _percent(run.mfu),
+        _percent(run.mfu_causal),
         _percent(parts["exposed_communication"] / time),
         _percent(parts["bubble"] / time),
+        _percent(parts["imbalance"] / time),
         _percent(parts["idle"] / time),
         f"{memory['peak'] / _GIB:.1f} of {memory['capacity'] / _GIB:.1f} GiB",
         "tight" if run.tight else run.status,

@@ -65,7 +65,7 @@ class NotebookTest(unittest.TestCase):
         full = {"batch_per_gpu": 4096, "precision": "fp32", "optimizer": "adam"}
         for result in (foreshard.run(small()), foreshard.run(small(training=full)), foreshard.run(small(plans=[{"megatron": {"tensor": 5}}]))):
             rows = result._repr_html_().split("<tr>")[1:]
-            self.assertEqual({r.count("</td>") + r.count("</th>") for r in rows}, {14})
+            self.assertEqual({r.count("</td>") + r.count("</th>") for r in rows}, {15})
 
     def test_long_tables_end_and_say_so(self) -> None:
         run = foreshard.run(small()).raw["runs"][0]

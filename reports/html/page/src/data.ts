@@ -3,7 +3,7 @@
 
 export interface Note { kind: string; code: string; text: string }
 
-export interface Breakdown { compute: number; exposed_communication: number; bubble: number; idle: number }
+export interface Breakdown { compute: number; exposed_communication: number; bubble: number; imbalance: number; idle: number }
 
 export interface Memory {
   peak: number; capacity: number; weights: number; gradients: number; optimizer: number; activations: number; workspace: number;
@@ -21,13 +21,17 @@ export interface Behind {
   exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
 }
 
+export interface Stage {  // of a pipeline
+  stage: number; compute_s: number; exposed_communication_s: number; bubble_s: number; imbalance_s: number; idle_s: number;
+}
+
 export interface Run {
   plan: string; variant: string; framework?: string; replanned: boolean; status: string; tight?: boolean;
   iteration_time_s: number | null; iteration_time_interval_s: [number, number] | null;
   speedup?: number; speedup_interval?: [number, number]; best_speedup?: number; best_speedup_interval?: [number, number];
   throughput_samples_per_s: number | null; tokens_per_s: number | null; mfu: number | null; mfu_causal: number | null;
   gpus: number; search_time_s?: number; simulation_time_s?: number;
-  breakdown_s?: Breakdown; exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
+  stages?: Stage[]; breakdown_s?: Breakdown; exposed_communication_s?: { by_collective?: Record<string, number>; by_link?: Record<string, number> };
   behind?: Behind; communication_bytes?: { total: number; by_collective: Record<string, number>; by_link: Record<string, number> };
   busiest_link?: { type: string; name: string; busy: number }; compute_basis_s?: Record<string, number>; memory_bytes?: Memory;
   plan_summary: string; stop_reason?: string; bound_s?: number; settings?: Record<string, unknown>; sweep?: string;
@@ -41,7 +45,7 @@ export interface Sensitivity {
 
 export interface Capacity {
   candidate: string; nodes: number; gpus: number; plan: string; status: string; iteration_time_s: number | null; tokens_per_s: number | null;
-  mfu: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
+  mfu: number | null; mfu_causal: number | null; goodput: number | null; time_to_train_s: number | null; time_to_train_interval_s?: [number, number] | null;
   cost_usd?: number | null; cost_interval_usd?: [number, number] | null; energy_j?: number | null; on_frontier?: boolean;
   meets_deadline?: boolean | string | null; meets_budget?: boolean | string | null; deadline_chance?: string | null; budget_chance?: string | null;
   speedup?: number | null; speedup_interval?: [number, number] | null; plan_summary?: string; notes?: Note[];

@@ -92,6 +92,6 @@ export interface Metric { name: string; of: (r: Run) => number | null; show: (x:
 export const metrics: Metric[] = [
   { name: "time of an iteration", of: (r) => r.iteration_time_s, show: (x) => seconds(x) },
   { name: "tokens or samples a second", of: (r) => r.tokens_per_s || r.throughput_samples_per_s, show: (x) => number(x) },
-  { name: "MFU", of: (r) => r.mfu, show: (x) => percent(x) },
+  { name: "MFU", of: (r) => r.mfu_causal, show: (x) => percent(x) },
   { name: "speed against the base", of: (r) => r.speedup ?? (isBase(r) ? 1 : null), show: (x) => timesText(x, null, 2), ends: (r) => r.speedup_interval ?? null },
 ];

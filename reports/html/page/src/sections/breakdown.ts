@@ -1,10 +1,10 @@
 // Where the time goes, and what makes the difference between plans.
 
 import { axis, chart, escaped, legendLook, line, tooltip } from "../chart";
-import type { Answer, Breakdown, Run } from "../data";
+import type { Answer, Breakdown, Run, Stage } from "../data";
 import { choice, h } from "../dom";
 import { percent, seconds, words } from "../format";
-import { madeText, nameOf } from "../runs";
+import { bestOf, madeText, nameOf } from "../runs";
 import { section } from "../section";
 import { folded, table } from "../table";
 import type { Colour } from "../theme";
@@ -13,6 +13,7 @@ const parts: { key: keyof Breakdown; colour: Colour; name: string }[] = [
   { key: "compute", colour: "blue", name: "compute" },
   { key: "exposed_communication", colour: "red", name: "exposed communication" },
   { key: "bubble", colour: "orange", name: "pipeline bubble" },
+  { key: "imbalance", colour: "yellow", name: "slower stages" },
   { key: "idle", colour: "grey", name: "host" },
 ];
 const mostBars = 40;
@@ -32,6 +33,28 @@ function differences(behind: Run[]): HTMLElement[] {
       { label: "Plan", value: nameOf }, { label: "behind", value: (r) => r.behind!.plan }, { label: "by", value: (r) => r.behind!.seconds, show: (r) => seconds(r.behind!.seconds) },
       ...parts.map((p) => ({ label: p.name, value: (r: Run) => r.behind!.terms[p.key], show: (r: Run) => seconds(r.behind!.terms[p.key] ?? 0) })),
     ], behind)];
+}
+
+// Of a pipeline: where the time of each stage goes.
+function stagesOf(run: Run | null): HTMLElement[] {
+  const stages = run?.stages ?? [];
+  if (stages.length < 2) return [];
+  const of = (stage: Stage, part: keyof Breakdown): number => stage[`${part}_s` as keyof Stage];
+  const bars = chart(`Bars: the time of each stage of ${run!.plan}`, 120 + 22 * stages.length, (t) => ({
+    tooltip: tooltip(t, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (items: { dataIndex: number }[]) => {
+      const stage = stages[items[0].dataIndex];
+      return line(`stage ${stage.stage}`, true) + parts.map((p) => line(`${p.name}: ${seconds(of(stage, p.key))}`)).join("");
+    } }),
+    legend: legendLook(t),
+    xAxis: axis(t, { type: "value", axisLabel: { formatter: (v: number) => seconds(v) } }),
+    yAxis: axis(t, { type: "category", inverse: true, data: stages.map((s) => `stage ${s.stage}`), splitLine: { show: false } }),
+    series: parts.map((p) => ({
+      name: p.name, type: "bar", stack: "time", barMaxWidth: 18, itemStyle: { color: t.colours[p.colour], borderColor: t.paper, borderWidth: 1 },
+      data: stages.map((s) => of(s, p.key)),
+    })),
+  }));
+  bars.update();
+  return [h("h3", {}, `The stages of ${run!.plan}`), bars.element];
 }
 
 export function breakdown({ rows }: Answer): HTMLElement | null {
@@ -64,15 +87,17 @@ export function breakdown({ rows }: Answer): HTMLElement | null {
     };
   });
   const difference = h("div");
+  const stages = h("div");
   const redraw = (): void => {
     difference.replaceChildren(...differences(timed.filter((r) => r.behind && r.behind.terms && (group === "all" || r.variant === group))));
     bars.element.style.height = `${height()}px`;
     bars.update();
+    stages.replaceChildren(...stagesOf(bestOf(chosen())));
   };
 
   redraw();
   return section("breakdown", "Where the time goes",
-    "Each bar is one iteration on the critical GPU: kernels at work, then what it waits for. A long red part asks for a faster network or more overlap, an orange one for more micro-batches, a grey one for a faster host.",
+    "Each bar is one iteration, the mean of a pipeline's stages: kernels at work, then what GPUs wait for. A long red part asks for a faster network or more overlap, an orange one for more micro-batches, a yellow one for equal stages, a grey one for a faster host.",
     h("div", { class: "tools" },
       groups.length > 1 ? choice("Variant", groups, 0, (i) => { group = groups[i]; redraw(); }) : null,
       choice("As", ["seconds", "shares"], 0, (i) => { asShare = i === 1; redraw(); })),
@@ -83,5 +108,5 @@ export function breakdown({ rows }: Answer): HTMLElement | null {
       { label: "all", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
       { label: "waits for", value: exposedText },
     ], timed)),
-    difference);
+    stages, difference);
 }

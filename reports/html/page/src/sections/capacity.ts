@@ -62,7 +62,7 @@ function columnsOf(all: Capacity[], duration: Show): Column<Capacity>[] {
     { label: "Cost low", value: (c) => c.cost_interval_usd?.[0], if: "cost_interval_usd", only: "copied" }, { label: "Cost high", value: (c) => c.cost_interval_usd?.[1], if: "cost_interval_usd", only: "copied" },
     { label: "Deadline", value: deadline, if: "meets_deadline" }, { label: "Budget", value: budget, if: "meets_budget" },
     { label: "Frontier", value: (c) => judged(c.on_frontier), if: "on_frontier" },
-    { label: "MFU", value: (c) => c.mfu, show: (c) => percent(c.mfu) },
+    { label: "MFU", value: (c) => c.mfu_causal, show: (c) => percent(c.mfu_causal) },
     { label: "Goodput", title: "Share of the time that is not lost to failures and checkpoints", value: (c) => c.goodput, show: (c) => percent(c.goodput) },
     { label: "Energy", value: (c) => c.energy_j, show: (c) => (c.energy_j ? `${number(c.energy_j / 3.6e9, 3)} MWh` : "–"), if: "energy_j" },
     { label: "Status", value: (c) => words(c.status) },

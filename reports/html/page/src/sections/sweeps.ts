@@ -37,7 +37,7 @@ const points = (s: Sweep): HTMLElement => table(`Sweep ${s.name}`, [
   { label: "Plan", value: (r) => r.plan }, { label: "Made", value: madeText },
   { label: "Time", value: (r) => r.iteration_time_s, show: (r) => seconds(r.iteration_time_s) },
   { label: "Memory", value: (r) => r.memory_bytes?.peak, show: (r) => memoryText(r.memory_bytes?.peak) },
-  { label: "Tokens/s", value: (r) => metrics[1].of(r), show: (r) => number(metrics[1].of(r)) }, { label: "MFU", value: (r) => r.mfu, show: (r) => percent(r.mfu) },
+  { label: "Tokens/s", value: (r) => metrics[1].of(r), show: (r) => number(metrics[1].of(r)) }, { label: "MFU", value: (r) => r.mfu_causal, show: (r) => percent(r.mfu_causal) },
   { label: "Status", value: (r) => r.status }, { label: "Summary", value: (r) => r.plan_summary },
 ], s.runs);
 
