@@ -4,6 +4,7 @@
 # make sanitize   runs the quick suites under AddressSanitizer and UndefinedBehaviorSanitizer; SUITES=all: every suite; SUITES="pcg cli": some
 # make fuzz   runs each of libFuzzer's targets for SECONDS (60) and prints how many inputs it read; TARGETS: some of them
 # make mutants   changes the sources in over a hundred places, one at a time, and prints what no test notices; ONLY: some areas or mutants
+# make metamorphic   checks relations between answers on DRAWS (50) scenarios of each of SEEDS (1-8), EACH (8) of those between answers; ONLY: some
 # make build  builds the program, build/foreshard
 # make package   makes build/foreshard_VERSION_ARCHITECTURE.deb
 # make wheel   makes build/foreshard-VERSION-...whl: the Python package with the program, and installs it somewhere to try it
@@ -28,11 +29,14 @@ JOBS ?= $(shell nproc)
 SECONDS ?= 60
 SUITES ?= quick
 DATA ?= ../shared/data/measured
+SEEDS ?= 1-8
+DRAWS ?= 50
+EACH ?= 8
 
 space := $(subst ,, )
 
 .DEFAULT_GOAL := build
-.PHONY: accuracy alone build check clean demo docs fuzz mutants package page rules sanitize style test wheel
+.PHONY: accuracy alone build check clean demo docs fuzz metamorphic mutants package page rules sanitize style test wheel
 
 build:
 	@cmake/require_packages.sh $(PACKAGES) $(MPI_PACKAGES)
@@ -78,6 +82,11 @@ fuzz:
 mutants:
 	@cmake/require_packages.sh python3 $(PACKAGES) $(MPI_PACKAGES) $(TEST_PACKAGES)
 	tools/mutants/mutants.py --jobs $(JOBS) $(if $(ONLY),--only $(ONLY))
+
+# What is violated is shrunk to small scenarios in build/metamorphic; without EACH=0 a scenario tries some relations, drawn as it is.
+metamorphic: build
+	@cmake/require_packages.sh python3
+	python3 -B tests/metamorphic/metamorphic.py --exe build/foreshard --seed $(SEEDS) --draws $(DRAWS) --each $(EACH) --jobs $(JOBS) --out build/metamorphic $(if $(ONLY),--only $(ONLY))
 
 # Tables of iterations only: their residuals make the intervals, which the second run then carries.
 accuracy: build

@@ -89,6 +89,17 @@ void add_split_backward(const std::vector<BlockWork>& work, const DeviceMemory& 
   changes.push_back({end, left - m.transient[stage] - m.saved[stage]});
 }
 
+// A forward pass that is merged with the backward pass after it makes what it keeps layer by layer, as that frees it (peak_memory): all of
+// it counts from the beginning of the backward pass to its end. `lazy`: gradients that are not there before, and stay where it `ends`.
+void add_merged(const BlockInstance& forward, const BlockInstance& backward, const std::vector<BlockWork>& work, const DeviceMemory& m,
+                base::Bytes lazy, bool ends, std::vector<Change>& changes) {
+  const auto made = static_cast<std::size_t>(forward.stage), stage = static_cast<std::size_t>(backward.stage);
+  const base::Bytes freed = m.saved[stage] - (backward.pass == Pass::inputs ? m.kept[stage] : base::Bytes(0));
+  const base::Bytes during = m.saved[made] - std::min(m.saved[made], freed) + m.layer[made] + m.transient[stage] + lazy;
+  changes.push_back({work.front().when.begin, during});
+  changes.push_back({work.back().when.end, m.saved[made] - freed - during + (ends ? lazy : base::Bytes(0))});
+}
+
 void add_update(const std::vector<BlockWork>& work, const DeviceMemory& m, std::vector<Change>& changes) {
   changes.push_back({work.front().when.begin, m.update});
   changes.push_back({work.back().when.end, base::Bytes(0) - m.update});
@@ -105,9 +116,13 @@ std::vector<Change> changes_of(const Accounts& a, const DeviceMemory& m, std::ui
     if (instance->pass == Pass::backward) last = instance;
   std::vector<Change> changes;
   if (!splits) changes.push_back({base::Seconds(0), base::Bytes(0) - m.lazy_gradients});
+  const BlockInstance* merged = nullptr;  // a forward pass, whose backward pass is next
   for (const auto& [instance, work] : passes) {
     const auto stage = static_cast<std::size_t>(instance->stage);
-    if (instance->pass == Pass::update) add_update(work, m, changes);
+    const BlockInstance* const forward = std::exchange(merged, instance->merged ? instance : nullptr);
+    if (instance->merged) continue;
+    if (forward != nullptr) add_merged(*forward, *instance, work, m, splits ? base::Bytes(0) : m.lazy_gradients, instance == last, changes);
+    else if (instance->pass == Pass::update) add_update(work, m, changes);
     else if (instance->pass == Pass::forward) add_forward(work, m, stage, changes);
     else if (splits) add_split_backward(work, m, stage, instance->pass, changes);
     else add_backward(work, m, stage, instance == last, changes);
