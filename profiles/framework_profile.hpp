@@ -116,6 +116,10 @@ struct MemoryBehaviour {
   bool weighed_activations = false;    // gates weigh what activations of experts made in a kernel of its own, which keeps its input
   // Generations whose fused attention has its output in another layout than what reads it, so that both are kept.
   std::set<std::string> copied_attention_output;
+  // Parameters of a buffer that ZeRO 2 and 3 copy gradients to before they are reduced, as large whatever the model: there while a backward
+  // pass of ZeRO 2 runs, always in ZeRO 3.
+  double reduce_buffer = 0;
+  double reuse_distance = 0;                     // ZeRO 3: gathered weights stay if less parameters are used before they are again
   int product_workspaces = 0;                    // of the framework's own products
   std::optional<base::Bytes> product_workspace;  // of one of them, where it is not the device's (DeviceProfile::product_workspace)
   int library_workspaces = 0;                    // of a library of layers, which has the device's

@@ -4,8 +4,8 @@ namespace profiles {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKindNames = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"};
-constexpr std::array<std::string_view, 8> kAlgorithmNames = {"automatic", "ring",     "tree",      "hierarchical",
-                                                             "in_switch", "pairwise", "forwarded", "bulk_forwarded"};
+constexpr std::array<std::string_view, 9> kAlgorithmNames = {"automatic",      "ring",     "tree",      "hierarchical",  "in_switch",
+                                                             "in_switch_tree", "pairwise", "forwarded", "bulk_forwarded"};
 constexpr std::array<std::string_view, 4> kBasisNames = {"measured", "fitted", "extrapolated", "defaults"};
 
 }  // namespace

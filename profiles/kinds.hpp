@@ -31,12 +31,13 @@ template <class Enums>
 [[nodiscard]] inline std::optional<pcg::Precision> find_precision(std::string_view name) { return find_named(kPrecisions, name); }
 
 enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send };
-enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, pairwise, forwarded, bulk_forwarded };
+enum class Algorithm { automatic, ring, tree, hierarchical, in_switch, in_switch_tree, pairwise, forwarded, bulk_forwarded };
 inline constexpr std::array kCollectiveKinds = {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
                                                 CollectiveKind::all_to_all, CollectiveKind::broadcast,  CollectiveKind::send};
 // All but `automatic`, which means the quickest of them.
-inline constexpr std::array kAlgorithms = {Algorithm::ring,     Algorithm::tree,      Algorithm::hierarchical,  Algorithm::in_switch,
-                                           Algorithm::pairwise, Algorithm::forwarded, Algorithm::bulk_forwarded};
+inline constexpr std::array kAlgorithms = {Algorithm::ring,      Algorithm::tree,           Algorithm::hierarchical,
+                                           Algorithm::in_switch, Algorithm::in_switch_tree, Algorithm::pairwise,
+                                           Algorithm::forwarded, Algorithm::bulk_forwarded};
 [[nodiscard]] std::string_view to_text(CollectiveKind k);
 [[nodiscard]] std::string_view to_text(Algorithm a);
 [[nodiscard]] inline std::optional<CollectiveKind> collective_kind(std::string_view name) { return find_named(kCollectiveKinds, name); }

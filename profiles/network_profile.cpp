@@ -95,6 +95,7 @@ const NetworkHop* NetworkProfile::find(std::string_view link_type, Algorithm a, 
   if (type == links.end()) return nullptr;
   auto algorithm = type->second.find(a);
   if (algorithm == type->second.end() && a == Algorithm::bulk_forwarded) algorithm = type->second.find(Algorithm::forwarded);
+  if (algorithm == type->second.end() && a == Algorithm::in_switch_tree) algorithm = type->second.find(Algorithm::in_switch);
   if (algorithm == type->second.end()) return nullptr;
   const auto hop = algorithm->second.find(p);
   return hop == algorithm->second.end() ? nullptr : &hop->second;

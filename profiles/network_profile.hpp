@@ -45,7 +45,7 @@ struct NetworkProfile {
   std::map<CollectiveKind, NetworkCall> calls;
 
   // Returns the cost of a link type for an algorithm, or nullptr: the link type is unknown (see `knows`), or the library does not use it.
-  // Entries that bulk_forwarded lacks are those of forwarded.
+  // Entries that bulk_forwarded lacks are those of forwarded, and those that in_switch_tree lacks are those of in_switch.
   [[nodiscard]] const NetworkHop* find(std::string_view link_type, Algorithm a, Protocol p) const;
   [[nodiscard]] bool knows(std::string_view link_type) const { return links.contains(link_type); }
 };

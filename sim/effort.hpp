@@ -22,6 +22,7 @@ inline constexpr StepCost kFollowData{0.1e-3, 2e-9};  // dataflow_of()
 inline constexpr StepCost kEstimatePlan{0.4e-3, 7e-9};
 inline constexpr StepCost kCountMemory{1.3e-3, 5.5e-9};
 inline constexpr StepCost kSimulatePlan{15e-3, 60e-9};
+inline constexpr base::Seconds kPipelineSlot(60e-9);  // a pass of a micro-batch in a schedule that is gone through
 // A collective that was not met before, and each flow of its algorithms.
 inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6);
 // A message or a collective of a movement from one layout to another.

@@ -8,6 +8,7 @@
 #include "pcg/plan/plan.hpp"
 #include "pcg/plan/recomputed_units.hpp"
 #include "pcg/work/work.hpp"
+#include "profiles/device_profile.hpp"
 #include "profiles/network_profile.hpp"
 #include "profiles/profile_files.hpp"
 #include "sim/accounting/account.hpp"
@@ -15,6 +16,7 @@
 #include "sim/accounting/steady_state.hpp"
 #include "sim/engine/simgrid_engine.hpp"
 #include "sim/lowering/lower.hpp"
+#include "sim/placement_facts.hpp"
 
 namespace sim {
 namespace {
@@ -60,6 +62,14 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   const base::Fact by_basis[] = {base::Fact("host-times-assumed", name), base::Fact("host-times-partly-assumed", name),
                                  base::Fact("host-times", name)};  // as HostBasis has them
   r.notes.push_back(by_basis[static_cast<std::size_t>(framework.host.basis)]);
+}
+
+// What a GPU's memory holds besides the tensors that are allocated.
+void note_memory(const topology::Cluster& cluster, const profiles::FrameworkProfile& framework, SimulationResult& r) {
+  const base::Bytes reserved = profiles::device_profile(cluster.device(r.memory.device).type).reserved;
+  if (reserved > base::Bytes(0)) r.notes.emplace_back("memory-of-context", reserved.value());
+  const base::Bytes free_blocks = r.memory.held + (r.memory.peak - reserved + r.memory.held) * framework.memory.allocator_share;
+  if (free_blocks > base::Bytes(0)) r.notes.emplace_back("memory-of-allocator", free_blocks.value());
 }
 
 void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {
@@ -249,6 +259,8 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_misaligned_products(plan, dataflow.flow, r);
   note_expert_capacity(plan, r);
   note_between_stages(plan, r);
+  for (base::Fact& fact : placement_facts(plan, dataflow, program, traffic, cluster, config.collectives))
+    r.notes.push_back(std::move(fact));
   std::optional<Answer> few;
   if (config.extrapolate && !config.trace) few = extrapolated(ready);
   if (runs_on(plan.schedule)) {
@@ -273,6 +285,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_slow_stage(r);
   note_kernels(program, r);
   note_profiles(cluster, framework, r);
+  note_memory(cluster, framework, r);
   if (r.simulated_devices < r.devices) r.notes.emplace_back("folded-devices", r.devices, r.simulated_devices);
   if (few) r.notes.emplace_back("folded-micro-batches", plan.micro_batches, *r.simulated_micro_batches);
   return r;

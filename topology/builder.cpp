@@ -91,16 +91,13 @@ std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std:
 }
 
 // The narrowest link of a path, each shared equally among the GPUs whose paths take it.
-double shared_bandwidth(const Path& path, const std::map<int, int>& users, std::span<const DirectedEdge> edges) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const int link : path.links) {
-    const auto edge = std::ranges::find(edges, link, &DirectedEdge::link);
-    least = std::min(least, edge->bandwidth / users.at(link));
-  }
+base::BytesPerSecond shared_bandwidth(const Path& path, const std::map<int, int>& users, std::span<const Link> links) {
+  base::BytesPerSecond least(std::numeric_limits<double>::infinity());
+  for (const int link : path.links) least = std::min(least, nth(links, link).bandwidth / users.at(link));
   return least;
 }
 
-std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<const DirectedEdge> edges) {
+std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<const DirectedEdge> edges, std::span<const Link> wires) {
   std::vector<std::optional<std::pair<int, Path>>> there;
   std::vector<Path> back;
   std::map<int, int> up, down, on_cpu;  // GPUs by link, and by CPU
@@ -117,8 +114,8 @@ std::vector<std::optional<HostLink>> host_links(const NodeType& type, std::span<
   std::vector<std::optional<HostLink>> links(there.size());
   for (std::size_t gpu = 0; gpu < there.size(); ++gpu)
     if (there[gpu])
-      links[gpu] = HostLink{base::BytesPerSecond(shared_bandwidth(there[gpu]->second, up, edges)),
-                            base::BytesPerSecond(shared_bandwidth(back[gpu], down, edges)), on_cpu[there[gpu]->first]};
+      links[gpu] =
+          HostLink{shared_bandwidth(there[gpu]->second, up, wires), shared_bandwidth(back[gpu], down, wires), on_cpu[there[gpu]->first]};
   return links;
 }
 
@@ -143,7 +140,7 @@ class ClusterBuilder {
   [[nodiscard]] const NodeType& type_of(const Cluster::Routing& routing, int node) const;
   [[nodiscard]] std::vector<double> shares_left(const SwitchNetwork& network) const;
   void check_joined(const SwitchNetwork& network, const std::vector<double>& left, const Cluster::Routing& routing) const;
-  LinkId add_link(int type, std::string name, double multiple, bool has_latency);
+  LinkId add_link(int type, std::string name, double multiple, double left, bool has_latency);
 
   ClusterDescription description_;
   Cluster cluster_;
@@ -159,15 +156,16 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
   for (const auto& wire : type.wires) {
     if (wire.left == 0) continue;
     const auto& kind = nth(description_.links, wire.link);
-    const auto bandwidth = kind.bandwidth * (wire.count * wire.left);
+    const base::BytesPerSecond built = kind.bandwidth * wire.count, bandwidth = built * wire.left;
     const auto& a = nth(type.vertices, wire.a).name;
     const auto& b = nth(type.vertices, wire.b).name;
     const int first = static_cast<int>(layout.links.size());
     const int second = kind.half_duplex ? first : first + 1;
-    layout.links.push_back({kind.name, unique(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b)), bandwidth, kind.latency});
-    if (!kind.half_duplex) layout.links.push_back({kind.name, unique(fmt::format("{}->{}", b, a)), bandwidth, kind.latency});
-    layout.edges.push_back({wire.a, wire.b, first, bandwidth.value(), kind.latency.value()});
-    layout.edges.push_back({wire.b, wire.a, second, bandwidth.value(), kind.latency.value()});
+    const auto add = [&](std::string name) { layout.links.push_back({kind.name, unique(name), bandwidth, kind.latency, built}); };
+    add(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b));
+    if (!kind.half_duplex) add(fmt::format("{}->{}", b, a));
+    layout.edges.push_back({wire.a, wire.b, first, built.value(), kind.latency.value()});
+    layout.edges.push_back({wire.b, wire.a, second, built.value(), kind.latency.value()});
   }
   return layout;
 }
@@ -202,7 +200,7 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
   }
   if (reducer >= 0) t.from_switch = to_gpus(reducer);
   if (fabric >= 0) t.from_fabric = to_gpus(fabric);
-  t.to_host = host_links(type, layout.edges);
+  t.to_host = host_links(type, layout.edges, layout.links);
   t.nics_of_gpu = assign_nics(t);
   for (int place = 0; place < (type.domain ? type.domain->used() : 1); ++place)
     for (const std::vector<int>& own : t.nics_of_gpu) {
@@ -212,10 +210,11 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
   return t;
 }
 
-LinkId ClusterBuilder::add_link(int type, std::string name, double multiple, bool has_latency) {
+LinkId ClusterBuilder::add_link(int type, std::string name, double multiple, double left, bool has_latency) {
   const LinkId id(cluster_.links_.size());
   const auto& kind = nth(description_.links, type);
-  cluster_.links_.push_back({kind.name, std::move(name), kind.bandwidth * multiple, has_latency ? kind.latency : base::Seconds(0)});
+  const base::BytesPerSecond built = kind.bandwidth * multiple;
+  cluster_.links_.push_back({kind.name, std::move(name), built * left, has_latency ? kind.latency : base::Seconds(0), built});
   return id;
 }
 
@@ -241,7 +240,7 @@ void ClusterBuilder::add_node(Cluster::Routing& routing, std::size_t number, con
   routing.type_of_node.push_back(static_cast<int>(number));
   routing.first_link.push_back(static_cast<std::uint32_t>(cluster_.links_.size()));
   for (const auto& link : layout.links)
-    cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency});
+    cluster_.links_.push_back({link.type, fmt::format("node{}:{}", node, link.name), link.bandwidth, link.latency, link.built});
   auto& devices = cluster_.node_devices_.emplace_back();
   auto& of_domain = cluster_.domain_devices_.back();
   for (int gpu = 0; gpu < type.gpus; ++gpu) {
@@ -280,11 +279,11 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
       const auto end = fmt::format("node{}:{}", node, port.name);
       const auto above = made->name_of(made->switch_of(node, nic));
       if (half_duplex) {
-        const LinkId both = add_link(network.link, fmt::format("{}--{}", end, above), share, true);
+        const LinkId both = add_link(network.link, fmt::format("{}--{}", end, above), 1, share, true);
         uplinks.push_back({both, both});
       } else {
-        const LinkId up = add_link(network.link, fmt::format("{}->{}", end, above), share, true);
-        uplinks.push_back({up, add_link(network.link, fmt::format("{}->{}", above, end), share, false)});
+        const LinkId up = add_link(network.link, fmt::format("{}->{}", end, above), 1, share, true);
+        uplinks.push_back({up, add_link(network.link, fmt::format("{}->{}", above, end), 1, share, false)});
       }
     }
   }
@@ -293,7 +292,7 @@ void ClusterBuilder::add_network(Cluster::Routing& routing) {
   for (const SwitchLink& l : made->links()) {
     const int n = ++between[{l.from, l.to}];
     const auto name = fmt::format("{}->{}", made->name_of(l.from), made->name_of(l.to));
-    (void)add_link(l.type, n == 1 ? name : fmt::format("{}#{}", name, n), l.multiple, l.has_latency);
+    (void)add_link(l.type, n == 1 ? name : fmt::format("{}#{}", name, n), l.multiple, l.left, l.has_latency);
   }
   routing.network = std::move(made);
 }

@@ -10,25 +10,30 @@ namespace topology {
 namespace {
 
 // The neutral element of append(): nothing narrows it, nothing delays it.
-Route empty_route() { return {{}, base::BytesPerSecond(std::numeric_limits<double>::infinity()), base::Seconds(0)}; }
-
-// Appends a path inside a node, whose links start at `first_link`.
-void append(Route& route, const Path& path, std::uint32_t first_link) {
-  for (const int link : path.links) route.links.emplace_back(first_link + static_cast<std::uint32_t>(link));
-  route.bandwidth = std::min(route.bandwidth, base::BytesPerSecond(path.bandwidth));
-  route.latency += base::Seconds(path.latency);
-  route.kind = path.kind;
+Route empty_route() {
+  const base::BytesPerSecond unlimited(std::numeric_limits<double>::infinity());
+  return {{}, unlimited, base::Seconds(0), RouteKind::fabric, unlimited};
 }
 
 void append(Route& route, LinkId id, const Link& link) {
   route.links.push_back(id);
   route.bandwidth = std::min(route.bandwidth, link.bandwidth);
+  route.built = std::min(route.built, link.built);
   route.latency += link.latency;
 }
 
 }  // namespace
 
 DeviceKind kind_of(const Device& device) { return {device.type, device.speed, device.slowdown, device.host_slowdown}; }
+
+void Cluster::append_path(Route& route, const Path& path, int node) const {
+  const std::uint32_t first = nth(routing_->first_link, node);
+  for (const int l : path.links) {
+    const LinkId id(first + static_cast<std::uint32_t>(l));
+    append(route, id, link(id));
+  }
+  route.kind = path.kind;
+}
 
 int Cluster::Routing::nic_of_node(int node, int nic_of_domain) const {
   const NodeTables& own = tables_of(node);
@@ -48,6 +53,12 @@ std::span<const int> Cluster::nics_of(DeviceId d) const {
 
 int Cluster::node_type(int node) const { return nth(routing_->type_of_node, node); }
 
+int Cluster::wiring(int node) const {
+  const ClusterDescription& d = routing_->description;
+  const std::size_t type = static_cast<std::size_t>(node_type(node)), sound = d.node_types.size();
+  return type < sound || d.faulty[type - sound].type.has_lost_any() ? static_cast<int>(type) : d.type_of(node);
+}
+
 bool Cluster::is_between_switches(LinkId l) const { return routing_->network != nullptr && l.value >= routing_->first_network_link; }
 
 bool Cluster::is_alike_everywhere() const {
@@ -62,13 +73,12 @@ Route Cluster::route(DeviceId from, DeviceId to) const {
   Route route = empty_route();
   if (from == to) return route;
   const auto& tables = routing_->tables_of(a.node);
-  const std::uint32_t first = nth(routing_->first_link, a.node);
   if (a.node == b.node) {
-    append(route, nth(tables.between_gpus, a.index_in_node * tables.gpus + b.index_in_node), first);
+    append_path(route, nth(tables.between_gpus, a.index_in_node * tables.gpus + b.index_in_node), a.node);
     return route;
   }
-  append(route, nth(tables.to_fabric, a.index_in_node), first);
-  append(route, nth(routing_->tables_of(b.node).from_fabric, b.index_in_node), nth(routing_->first_link, b.node));
+  append_path(route, nth(tables.to_fabric, a.index_in_node), a.node);
+  append_path(route, nth(routing_->tables_of(b.node).from_fabric, b.index_in_node), b.node);
   return route;
 }
 
@@ -82,7 +92,7 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
   const auto& tables_a = routing_->tables_of(a.node);
   const auto& tables_b = routing_->tables_of(b.node);
   Route route = empty_route();
-  append(route, nth(tables_a.to_nic, a.index_in_node * tables_a.nics + out), routing_->first_link[node_a]);
+  append_path(route, nth(tables_a.to_nic, a.index_in_node * tables_a.nics + out), a.node);
   const auto add = [&](LinkId id) { append(route, id, link(id)); };
   add(nth(routing_->nics[node_a], out).up);
   const SwitchNetwork& network = *routing_->network;
@@ -91,7 +101,7 @@ Route Cluster::route_through_nics(DeviceId from, DeviceId to, int nic_from, int 
     for (const int l : network.route(leaves_at, enters_at, b.node + in))
       add(LinkId(routing_->first_network_link + static_cast<std::uint32_t>(l)));
   add(nth(routing_->nics[node_b], in).down);
-  append(route, nth(tables_b.from_nic, b.index_in_node * tables_b.nics + in), routing_->first_link[node_b]);
+  append_path(route, nth(tables_b.from_nic, b.index_in_node * tables_b.nics + in), b.node);
   route.kind = RouteKind::network;
   return route;
 }
@@ -108,8 +118,8 @@ std::optional<Cluster::SwitchPaths> Cluster::in_network_switch(DeviceId d) const
   const Path &up = nth(tables.to_switch, at.index_in_node), &down = nth(tables.from_switch, at.index_in_node);
   if (!up.found || !down.found || up.kind != RouteKind::fabric || down.kind != RouteKind::fabric) return std::nullopt;
   SwitchPaths paths{empty_route(), empty_route()};
-  append(paths.up, up, nth(routing_->first_link, at.node));
-  append(paths.down, down, nth(routing_->first_link, at.node));
+  append_path(paths.up, up, at.node);
+  append_path(paths.down, down, at.node);
   return paths;
 }
 

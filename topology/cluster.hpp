@@ -45,6 +45,7 @@ struct Link {
   std::string name;                // "node0:gpu0->gpu1", "leaf2->core"; unique
   base::BytesPerSecond bandwidth;  // one way; of a half-duplex link: both ways together (one Link serves both)
   base::Seconds latency;
+  base::BytesPerSecond built;  // the bandwidth that it has without a fault
 };
 
 // A GPU as its profile has it but for these: factors of the FLOP/s of all its units and of the bandwidth of its memory, and no
@@ -85,6 +86,7 @@ struct Route {
   base::BytesPerSecond bandwidth;  // of the narrowest link; infinite without links
   base::Seconds latency;           // sum over the links
   RouteKind kind = RouteKind::fabric;
+  base::BytesPerSecond built;  // as bandwidth, without faults
 };
 
 // A device's share of the links to its nearest CPU when all devices of the node copy at once.
@@ -94,6 +96,7 @@ struct HostLink {
 };
 
 struct Drawing;
+struct Path;
 
 class Cluster {
  public:
@@ -120,6 +123,8 @@ class Cluster {
   // Returns: the entry of `node_types:` that a node is of, from 0, or a number of its own if it has a fault. Nodes of one type have the
   // same devices, wires and NICs.
   [[nodiscard]] int node_type(int node) const;
+  // Returns: equal numbers for nodes that have the same wires and NICs, whatever part of them faults have left.
+  [[nodiscard]] int wiring(int node) const;
 
   // Returns: nullopt if no CPU of the node can be reached.
   [[nodiscard]] std::optional<HostLink> host_link(DeviceId d) const;
@@ -130,9 +135,9 @@ class Cluster {
   [[nodiscard]] bool is_alike_everywhere() const;
 
   // Returns: within a node the path over its wires that is best by: nearest kind, widest bottleneck, fewest hops, least latency, lowest
-  // ids; between nodes of a domain GPU -> fabric -> GPU; between domains GPU -> NIC -> network -> NIC -> GPU, by the first NIC of each
-  // device's own; from a device to itself no links, infinite bandwidth and no latency.
-  // Cost: O(links of the route); paths within a node come from tables per node type.
+  // ids, all as built: a fault moves no traffic unless it leaves nothing. Between nodes of a domain GPU -> fabric -> GPU; between domains
+  // GPU -> NIC -> network -> NIC -> GPU, by the first NIC of each device's own; from a device to itself no links, infinite bandwidth and no
+  // latency. Cost: O(links of the route); paths within a node come from tables per node type.
   [[nodiscard]] Route route(DeviceId from, DeviceId to) const;
   // Returns: the route out through one NIC and in through the other, as nics_of numbers them.
   // Requires: different domains; NICs of the devices' nodes that have not failed.
@@ -156,6 +161,8 @@ class Cluster {
   int nodes_ = 0;
   std::vector<std::vector<DeviceId>> node_devices_, domain_devices_;
   struct Routing;
+  // Appends a path inside a node.
+  void append_path(Route& route, const Path& path, int node) const;
   std::shared_ptr<const Routing> routing_;
 };
 

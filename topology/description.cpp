@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/diagnostics.hpp"
@@ -103,6 +104,11 @@ std::vector<int> NodeType::nics() const {
 
 int NodeType::fabric() const { return domain ? static_cast<int>(vertices.size()) - 1 : -1; }
 
+bool NodeType::has_lost_any() const {
+  const auto is_lost = [](const auto& part) { return part.left == 0; };
+  return std::ranges::any_of(wires, is_lost) || std::ranges::any_of(vertices, is_lost);
+}
+
 int ClusterDescription::type_of(int node) const {
   int type = 0;
   for (; node >= nth(node_types, type).count; ++type) node -= nth(node_types, type).count;
@@ -143,6 +149,9 @@ ClusterDescription read_description(const base::Yaml& section, const std::string
     if (const auto* node = map.required("node")) add_node_type(d, *node, map.path_of("node"), static_cast<int>(nodes.value_or(1)));
     map.require("nodes");
   }
+  if (!map.boolean("in_network").value_or(true))
+    for (NodeType& type : d.cluster.node_types)
+      for (Vertex& v : type.vertices) v.in_network = false;
   check_size(d, map);
   read_network_of(d, map);
   const auto* faults = map.optional("faults");

@@ -69,6 +69,7 @@ struct NodeType {
 
   [[nodiscard]] std::vector<int> nics() const;  // their vertices, in order
   [[nodiscard]] int fabric() const;             // its vertex; -1 without a domain
+  [[nodiscard]] bool has_lost_any() const;      // wires or NICs, of which faults leave nothing
 };
 
 // A node that faults have made different from its type.

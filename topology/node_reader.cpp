@@ -196,12 +196,20 @@ void read_wire(NodeScope& s, const base::Yaml& item, const std::string& path, No
   if (link) add_wires(s, a, b, wire, *ends, ends_path, type);
 }
 
+// The largest number of nodes up to `most` that a job of `all` nodes has in whole: as NVIDIA's scripts ask Slurm for segments of racks
+// (Megatron-Bridge, scripts/performance/utils/executors.py).
+int equal_segment(int all, int most) {
+  int segment = std::min(all, most);
+  while (all % segment != 0) --segment;
+  return segment;
+}
+
 // Every GPU has a wire to the fabric, which is the node's last vertex.
 void read_domain(NodeScope& s, const base::Yaml& node, const std::string& path, NodeType& type) {
   base::MapReader map(node, path, s.sink);
   Domain domain;
   domain.nodes = static_cast<int>(map.integer("nodes", 1, kMaxNodes).value_or(1));
-  domain.segment = static_cast<int>(map.integer("segment", 1, domain.nodes).value_or(domain.nodes));
+  domain.segment = static_cast<int>(map.integer("segment", 1, domain.nodes).value_or(equal_segment(type.count, domain.nodes)));
   const auto link = read_link_name(map, "link", s.links);
   const int count = static_cast<int>(map.integer("count", 1, 1000).value_or(1));
   const bool in_network = map.boolean("in_network").value_or(false);

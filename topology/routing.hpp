@@ -17,13 +17,13 @@ namespace topology {
 struct DirectedEdge {
   int from = 0, to = 0;  // vertices
   int link = 0;          // of the node, from 0
-  double bandwidth = 0;  // bytes per second
+  double bandwidth = 0;  // bytes per second, as built
   double latency = 0;    // seconds
 };
 
 struct Path {
   std::vector<int> links;  // of the node, in order
-  double bandwidth = 0;    // of the narrowest; infinite for an empty path
+  double bandwidth = 0;    // of the narrowest, as built; infinite for an empty path
   double latency = 0;      // sum
   bool found = false;
   RouteKind kind = RouteKind::fabric;

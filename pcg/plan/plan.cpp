@@ -114,7 +114,8 @@ void check_blocks(const Plan& plan, Problems& problems) {
 void check_pipeline(const Plan& plan, Problems& problems) {
   const int ranks = ranks_of(plan);
   if (plan.schedule == ScheduleKind::interleaved && plan.micro_batches % ranks != 0)
-    complain(problems, "the interleaved schedule takes turns of {} micro-batches: {} are not a multiple", ranks, plan.micro_batches);
+    complain(problems, "the interleaved schedule takes turns of {} micro-batches: {} are not a multiple; flexible takes any number", ranks,
+             plan.micro_batches);
   if (plan.schedule == ScheduleKind::two_bw && plan.micro_batches < ranks)
     complain(problems, "2bw wants at least as many micro-batches as stages: there are {} and {}", plan.micro_batches, ranks);
   // A round that is shorter than the pipeline is deep would let ranks wait for each other.

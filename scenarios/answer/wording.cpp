@@ -48,10 +48,22 @@ const Sentence& sentence_of(const std::string& code) {
       {"extrapolated-kernels", caution, "{:.0%} of the kernels' time lies beyond the measurements that its models were fitted to ({})"},
       {"folded-devices", detail, "{} devices simulated as {}: the others do the same in the same place (exact)"},
       {"folded-micro-batches", detail, "{} micro-batches simulated as {}: the others repeat them (exact)"},
+      {"group-crosses-domains", caution,
+       "{0} groups of {1} ranks, {2} GPUs from the first to the last, are in several domains of {3} GPUs, so that they exchange what every "
+       "layer needs over the network: groups within {3} GPUs stay inside one"},
+      {"group-crosses-segments", caution,
+       "{0} groups of {1} ranks are in several domains, so that they exchange what every layer needs over the network, although a domain "
+       "of {2} GPUs holds a group: node.domain.segment: {3} keeps each inside one"},
+      {"group-crosses-unevenly", caution,
+       "{0} groups of {1} ranks are in several domains, so that they exchange what every layer needs over the network, although a domain "
+       "of {2} GPUs holds a group: a size that divides {2} keeps each inside one"},
       {"host-times", detail, "host times of {}: fitted to measured iterations"},
       {"host-times-assumed", assumption, "host times of {}: an assumption"},
       {"host-times-partly-assumed", assumption, "host times of {}: partly an assumption"},
       {"host-update", assumption, "one CPU takes {:time} to update an offloaded parameter: recalled from ZeRO-Offload, not measured"},
+      {"memory-of-allocator", detail,
+       "free blocks that the framework's allocator keeps, {:GiB} more at the peak, do not count for whether a plan fits"},
+      {"memory-of-context", detail, "memory has {:GiB} of a GPU for its context and the buffers of the communication library"},
       {"misaligned-products", caution,
        "{:.0%} of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}): tensor cores take longer (an H200 2 "
        "to 6 times), which is not in the forecast; a padded size avoids it"},
@@ -66,17 +78,23 @@ const Sentence& sentence_of(const std::string& code) {
       {"one-update-newer", caution,
        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer"},
       {"overlap-unused", caution, "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter after it"},
+      {"partial-link", caution,
+       "a fault leaves {:.0%} of {}{:, and a part of # other links}: libraries share bytes out as if it were whole, and all wait for it; "
+       "without it (left: 0) they would take another way"},
       {"power-limit", assumption, "{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption"},
       {"recompute-unused", caution, "recompute: selective changes nothing, because no attention of this model keeps its scores"},
       {"recomputed-part-missing", caution, "recompute: {} changes nothing, because no layer of this model has such a part"},
+      {"reduced-in-switch", assumption,
+       "all-reduces are reduced in switches (NVLink SHARP, NCCL's NVLS) where that is quicker: NVIDIA's recipes switch it off, "
+       "cluster.in_network: false"},
       {"slow-stage", caution,
        "stage {0} computes {1:.2f} times as long as the median stage, and the others wait for it {2:.0%} of the time: layers_per_stage "
-       "gives it "
-       "fewer layers"},
+       "gives it fewer layers"},
       {"sustained-assumed", assumption,
        "products keep {:g} of their benchmark rate in training: assumed, as no training on {} was measured"},
       {"sustained-missing", assumption, "products keep their benchmark rate in training: an assumption, {}'s profile has no sustained.{}"},
       {"uneven-groups", caution, "the holders of some weights do not divide into {} groups: all of them share these weights out"},
+      {"zero-unused", caution, "zero {} changes nothing: there is one replica, so that no two devices hold a weight"},
       // of a search
       {"best-choices-simulated", search,
        "of {} choices of stage, micro-batch and recomputation the best that fit by their estimates were simulated: {}"},

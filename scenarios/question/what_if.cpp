@@ -30,7 +30,8 @@ base::UnknownKey when_unknown(std::string_view path) {
   const bool optional = path == "model" || path == "training" || path.starts_with("model.") || path.starts_with("training.") ||
                         (path.starts_with("cluster.node") && path.find(".gpus") != std::string_view::npos) ||
                         path.starts_with("cluster.node.domain.") || path == "cluster.network" || path.starts_with("cluster.network.") ||
-                        path == "cluster.network_profile" || path == "cluster.network_profile.file" || path == "cluster.faults";
+                        path == "cluster.network_profile" || path == "cluster.network_profile.file" || path == "cluster.faults" ||
+                        path == "cluster.in_network";
   return optional ? base::UnknownKey::add : base::UnknownKey::refuse;
 }
 

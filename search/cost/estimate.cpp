@@ -48,6 +48,33 @@ PassSeconds Estimator::pass(const sim::Variant& variant) {
   return longest;
 }
 
+void Estimator::use_units(const sim::Variant& variant, std::span<const int> unit_of_block, std::size_t units) {
+  lower(variant);
+  const double of_pass = plan_.cuda_graphs ? 0 : oracle_.framework(plan_.training).host.micro_batch.value();
+  for (Pipeline& p : pipelines_) p.use_units(unit_of_block, units, of_pass);
+}
+
+base::Seconds Estimator::time_of_stages(std::span<const std::size_t> ends) {
+  oracle_.spend(sim::kPipelineSlot * (2.0 * plan_.stages * plan_.micro_batches));
+  double longest = 0;
+  for (Pipeline& p : pipelines_) longest = std::max(longest, p.iteration_s(ends));
+  return base::Seconds(longest);
+}
+
+double Estimator::unit_s(std::size_t unit, std::size_t stage) const {
+  double longest = 0;
+  for (const Pipeline& p : pipelines_) {
+    double seconds = 0;
+    for (const sim::Pass pass : kUnitPasses) {
+      // A schedule that splits some backward passes has whole ones, too.
+      const bool once = !sim::has_whole_backward(plan_.schedule) || pass == sim::Pass::forward || pass == sim::Pass::backward;
+      if (once) seconds += p.units().of(pass, stage, unit, unit + 1).longer;
+    }
+    longest = std::max(longest, seconds);
+  }
+  return longest;
+}
+
 std::vector<base::Bytes> Estimator::model_states(int zero) const {
   std::vector<base::Bytes> totals;
   for (const sim::StateBytes& device :

@@ -7,6 +7,8 @@
 //   pipeline.hpp  Pipeline: blocks of a program in the order of the schedule, each as a whole (StageBlock)
 //   replay.hpp    replay(): the items of a block on the streams of a rank (RankStreams), at their costs (ItemCosts)
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "search/cost/pipeline.hpp"
@@ -41,6 +43,18 @@ class Estimator {
   // device.
   // Cost: that of time() less the schedule.
   [[nodiscard]] PassSeconds pass(const sim::Variant& variant);
+
+  // Prepares for plans that differ from this one in which units their stages take. A unit is what a stage takes or leaves as a whole.
+  // `unit_of_block`: by block of the plan's graph, ascending; there are `units`, of which some may have no blocks.
+  // Cost: that of time(), and O(items of one micro-batch + kinds of stages x units).
+  void use_units(const sim::Variant& variant, std::span<const int> unit_of_block, std::size_t units);
+  // Returns: about the iteration time of a plan whose virtual stages end before these units; exact for this plan's own.
+  // Requires: use_units().
+  // Cost: O(stages x micro-batches + items of the updates).
+  [[nodiscard]] base::Seconds time_of_stages(std::span<const std::size_t> ends);
+  // Returns: about the seconds that the unit adds to the passes of one micro-batch on the devices of a virtual stage.
+  // Requires: use_units().
+  [[nodiscard]] double unit_s(std::size_t unit, std::size_t stage) const;
 
   // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
   // stage `zero`: a lower bound of what such a variant needs there.

@@ -74,6 +74,26 @@ double Pipeline::iteration_s() {
   return ranks_.front().computed - first_iteration_s_ + run_update() - computed;
 }
 
+void Pipeline::use_units(std::span<const int> unit_of_block, std::size_t units, double pass_host_s) {
+  extend();
+  units_.emplace(program_, plan_, costs_, unit_of_block, units, pass_host_s,
+                 [&](sim::BlockId b) { return stage_block_of(b).ahead.computed; });
+}
+
+double Pipeline::iteration_s(std::span<const std::size_t> ends) {
+  for (const sim::Pass pass : kUnitPasses) {
+    added_[pass].clear();
+    for (std::size_t s = 0; s < ends.size(); ++s) {
+      UnitSeconds added = units_->of(pass, s, s == 0 ? 0 : ends[s - 1], ends[s]);
+      added -= units_->of(pass, s, s == 0 ? 0 : units_->ends()[s - 1], units_->ends()[s]);
+      added_[pass].push_back(added);
+    }
+  }
+  const double seconds = iteration_s();
+  added_ = {};
+  return seconds;
+}
+
 const StageBlock& Pipeline::stage_block_of(sim::BlockId id) {
   std::optional<StageBlock>& known = blocks_[id.value];
   if (!known) known = stage_block(program_.block(id), program_, costs_);
@@ -97,12 +117,12 @@ std::optional<double> Pipeline::arrival(const StageBlock& block, MicroBatches at
 }
 
 // The device is ready for the block at `start`, its host at `host`: what is later of the two decides.
-void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived) {
+void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived, const UnitSeconds& added) {
   double start = std::max(rank.computed, arrived);
   // Collectives that the block before left running overlap with the first kernels of this one.
   start += std::max(0.0, rank.drained - start) * (1 - 1 / costs_.overlap_slowdown());
   const double host = std::max({rank.host, block.host_waits ? arrived : 0, block.host_drains ? rank.computed : 0});
-  const auto later = [&](double ahead, double in_step) { return std::max(start + ahead, host + in_step); };
+  const auto later = [&](double ahead, double in_step) { return std::max(start + ahead + added.device, host + in_step + added.longer); };
   // Gradients and weights queue after those of the blocks before.
   double late = 0;
   if (block.ahead.synchronising > 0) {
@@ -116,22 +136,26 @@ void Pipeline::run(const StageBlock& block, Rank& rank, MicroBatches at, double 
   }
   rank.computed = later(block.ahead.computed, block.in_step.computed) + (block.gathers ? late : 0);
   rank.drained = std::max({rank.drained, later(block.ahead.drained, block.in_step.drained), rank.synchronised});
-  rank.host = host + block.in_step.launched;
+  rank.host = host + block.in_step.launched + added.host;
 }
 
-void Pipeline::run_first(sim::BlockId id, Rank& rank) {
+void Pipeline::run_first(sim::BlockId id, Rank& rank, const UnitSeconds& added) {
   RankStreams streams(rank.computed, rank.synchronised, rank.host);
   const auto arrival = [&](sim::EventId e) { return time_of(e, {0, 0}); };
   const std::vector<Signal> signals =
       replay(program_.block(id), program_, costs_, RankMap{}, Hosts::in_step, arrival, std::span(&streams, 1));
-  for (const Signal& s : signals) time_of(s.event, {0, 0}) = s.time;
-  rank = {streams.computed(), std::max(rank.drained, streams.drained()), streams.host(), streams.synchronised()};
+  for (const Signal& s : signals) time_of(s.event, {0, 0}) = s.time + added.longer;
+  rank = {streams.computed() + added.longer, std::max(rank.drained, streams.drained() + added.longer), streams.host() + added.host,
+          streams.synchronised()};
 }
 
 sim::BlockId Pipeline::block_of(const sim::Slot& slot, std::size_t rank) const {
-  const int stage = pcg::stage_of(plan_.schedule, static_cast<int>(slots_.size()), static_cast<int>(rank), slot.chunk);
-  return program_.blocks_of(slot.pass,
-                            sim::position_of(slot.micro_batch % plan_.micro_batches, plan_.micro_batches))[static_cast<std::size_t>(stage)];
+  return base::nth(program_.blocks_of(slot.pass, sim::position_of(slot.micro_batch % plan_.micro_batches, plan_.micro_batches)),
+                   stage_of(slot, rank));
+}
+
+UnitSeconds Pipeline::added_to(const sim::Slot& slot, std::size_t rank) const {
+  return added_[slot.pass].empty() ? UnitSeconds{} : base::nth(added_[slot.pass], stage_of(slot, rank));
 }
 
 std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
@@ -143,8 +167,10 @@ std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
   const std::optional<double> arrived = arrival(block, at);
   if (!arrived) return 0;
   const bool gathers = slot.pass == sim::Pass::forward && slot.micro_batch == 0 && !program_.first_forward.empty();
-  if (gathers) run_first(id, ranks_[rank]);
-  else run(block, ranks_[rank], at, *arrived);
+  UnitSeconds added = added_to(slot, rank);
+  if (slot.merged) added += added_to(last, rank);
+  if (gathers) run_first(id, ranks_[rank], added);
+  else run(block, ranks_[rank], at, *arrived, added);
   if (rank == 0 && last.pass != sim::Pass::forward && last.micro_batch == plan_.micro_batches - 1) first_iteration_s_ = ranks_[0].computed;
   return slot.merged ? 2 : 1;
 }

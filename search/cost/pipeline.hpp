@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search/cost/replay.hpp"
+#include "search/cost/unit_costs.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace search {
@@ -43,6 +44,15 @@ class Pipeline {
   // Returns: the iteration time of the variant that the program is now.
   // Cost: O(stages x micro-batches x events between stages + items of the updates), and O(items) for blocks that no variant before had.
   [[nodiscard]] double iteration_s();
+
+  // Prepares for iterations of the variant that the program is now, whose stages take other units (UnitCosts).
+  void use_units(std::span<const int> unit_of_block, std::size_t units, double pass_host_s);
+  // Returns: the iteration time if each virtual stage ends before these units. Updates and what replicas exchange stay as they are.
+  // Cost: that of iteration_s() for a variant that was met before.
+  // Requires: use_units().
+  [[nodiscard]] double iteration_s(std::span<const std::size_t> ends);
+  [[nodiscard]] const UnitCosts& units() const { return *units_; }
+
   // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
   // before.
   // Requires: the plan has micro-batches of these positions.
@@ -66,16 +76,21 @@ class Pipeline {
     const int micro_batch = program_.events[event.value].pass == sim::Pass::forward ? at.forward : at.backward;
     return times_[event.value * static_cast<std::size_t>(micro_batches_) + static_cast<std::size_t>(micro_batch)];
   }
+  [[nodiscard]] int stage_of(const sim::Slot& slot, std::size_t rank) const {
+    return pcg::stage_of(plan_.schedule, static_cast<int>(slots_.size()), static_cast<int>(rank), slot.chunk);
+  }
   [[nodiscard]] sim::BlockId block_of(const sim::Slot& slot, std::size_t rank) const;
+  [[nodiscard]] UnitSeconds added_to(const sim::Slot& slot, std::size_t rank) const;
   // The latest of what the block waits for; nullopt: something is not known yet.
   std::optional<double> arrival(const StageBlock& block, MicroBatches at);
-  void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived);
+  // `added`: by other units of the stage.
+  void run(const StageBlock& block, Rank& rank, MicroBatches at, double arrived, const UnitSeconds& added = {});
   // The next slot of a rank, and the one that is merged with it.
   // Returns: how many; 0: something is not known yet.
   std::size_t run_slot(std::size_t rank, std::size_t next);
   // A forward pass that gathers updated weights does so from the beginning of the iteration on, however late its kernels start: it is
   // replayed item by item at its place.
-  void run_first(sim::BlockId id, Rank& rank);
+  void run_first(sim::BlockId id, Rank& rank, const UnitSeconds& added);
   // Each rank goes through its slots as far as it can, until all are through.
   void run_passes();
   double run_update();
@@ -90,7 +105,9 @@ class Pipeline {
   std::vector<std::optional<StageBlock>> blocks_;  // by BlockId: those met so far
   std::map<std::pair<sim::BlockId, sim::BlockId>, StageBlock> merged_;
   std::vector<Rank> ranks_;
-  std::vector<double> times_;  // [event][micro-batch]
+  std::optional<UnitCosts> units_;
+  base::ByEnum<sim::Pass, sim::Pass::weights, std::vector<UnitSeconds>> added_;  // per virtual stage; empty: stages are the plan's
+  std::vector<double> times_;                                                    // [event][micro-batch]
 };
 
 }  // namespace search

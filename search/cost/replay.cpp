@@ -104,7 +104,7 @@ ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& clust
 }
 
 void ItemCosts::extend() {
-  for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_of(program_.device_sets[s]));
+  for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_among(program_.device_sets[s]));
   for (std::size_t m = moved_.size(); m < program_.movements.size(); ++m) {
     Moved& moved = moved_.emplace_back();
     for (const sim::Round& round : program_.movements[m].rounds) {
@@ -114,7 +114,7 @@ void ItemCosts::extend() {
   }
 }
 
-std::vector<std::uint32_t> ItemCosts::types_of(const std::vector<base::DeviceId>& devices) const {
+std::vector<std::uint32_t> ItemCosts::types_among(const std::vector<base::DeviceId>& devices) const {
   // Most clusters have one type: nothing to look for in their devices.
   if (program_.device_types.size() == 1) return {pace_};
   std::vector<bool> there(program_.device_types.size(), false);

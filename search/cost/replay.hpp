@@ -34,6 +34,8 @@ class ItemCosts {
   [[nodiscard]] const std::vector<double>& rounds_s(const sim::Move& move) const { return movement_s_[move.movement.value]; }
   // Whether a collective is among the rounds: it takes a stream of its devices, messages do not.
   [[nodiscard]] bool is_collective(const sim::Move& move) const { return moved_[move.movement.value].is_collective; }
+  // The device types that set the pace of such a set of devices: `pace` where it is among them, else all of them.
+  [[nodiscard]] const std::vector<std::uint32_t>& types_of(sim::DeviceSetId devices) const { return types_[devices.value]; }
   // How many times as long kernels take while a collective runs.
   [[nodiscard]] double overlap_slowdown() const { return overlap_slowdown_; }
 
@@ -42,7 +44,7 @@ class ItemCosts {
     double launch_s = 0;
     bool is_collective = false;
   };
-  [[nodiscard]] std::vector<std::uint32_t> types_of(const std::vector<base::DeviceId>& devices) const;
+  [[nodiscard]] std::vector<std::uint32_t> types_among(const std::vector<base::DeviceId>& devices) const;
   [[nodiscard]] double at_pace(const std::vector<double>& seconds, const sim::Compute& kernels) const;
 
   const sim::Program& program_;

@@ -94,8 +94,10 @@ Refused check_chunks(const Grid& g, pcg::ScheduleKind kind) {
     return refuse(Constraint::schedule, "2bw wants at least as many micro-batches as stages: there are {} and {}", g.micro_batches,
                   g.pipeline);
   if (kind == pcg::ScheduleKind::interleaved && g.chunks > 1 && g.micro_batches % g.pipeline != 0)
-    return refuse(Constraint::schedule, "the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}",
-                  g.pipeline, g.micro_batches);
+    return refuse(
+        Constraint::schedule,
+        "the interleaved schedule needs micro-batches in multiples of pipeline {}, there are {}: schedule flexible runs any number",
+        g.pipeline, g.micro_batches);
   return std::nullopt;
 }
 

@@ -76,7 +76,7 @@ pcg::Overlap unlike(const profiles::FrameworkProfile& framework, pcg::Overlap sa
 }
 
 std::string summary_of(const Grid& grid, const GridConfig& config, const profiles::FrameworkProfile& framework,
-                       const std::vector<int>& layers_per_stage, const std::vector<pcg::Padding>& padding) {
+                       std::span<const int> layers_per_stage, const std::vector<pcg::Padding>& padding) {
   std::string text = summary(grid, config);
   if (const std::string overlap = pcg::to_text(unlike(framework, config.overlap)); !overlap.empty()) text += ", " + overlap;
   const bool equal = std::ranges::all_of(layers_per_stage, [&](int n) { return n == layers_per_stage.front(); });
@@ -84,29 +84,6 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const profile
   for (const pcg::Padding& p : padding)
     text += fmt::format(", {} padded from {} to {}", p.of == pcg::Padded::expert_capacity ? "expert capacity" : "vocabulary", p.from, p.to);
   return text;
-}
-
-// Costs of each rank of the pipeline; ranks of equal devices share them.
-std::vector<std::vector<double>> costs_of_ranks(pcg::Plan plan, const Grid& grid, const std::vector<Layout>& node_layouts,
-                                                std::span<const int> layer_of_block, const sim::Oracle& oracle) {
-  std::map<std::set<topology::DeviceKind>, std::vector<double>> known;  // by the types of a rank's devices
-  std::vector<std::vector<double>> seconds;
-  for (int rank = 0; rank < grid.pipeline; ++rank) {
-    std::set<topology::DeviceKind> types;
-    const int opposite = grid.directions == 2 ? grid.pipeline - 1 - rank : rank;
-    for (int d = 0; d < grid.group_devices(); ++d)
-      for (const int place : {rank, opposite})
-        types.insert(
-            topology::kind_of(oracle.cluster().device(base::DeviceId(static_cast<std::size_t>(place * grid.group_devices() + d)))));
-    const auto [at, is_new] = known.try_emplace(std::move(types));
-    if (is_new) {
-      plan.stage.assign(plan.pcg.nodes().size(), rank);
-      plan.mapping = mapping_of(plan, grid, node_layouts);
-      at->second = layer_costs(plan, layer_of_block, oracle);
-    }
-    seconds.push_back(at->second);
-  }
-  return seconds;
 }
 
 std::optional<Refusal> wrong_list(const std::vector<int>& listed, int stages, int layers, const pcg::Graph& graph) {
@@ -122,17 +99,6 @@ std::optional<Refusal> wrong_list(const std::vector<int>& listed, int stages, in
                                  "alone, and the last the head",
                                  s)};
   return std::nullopt;
-}
-
-// One layer for each stage but the last, which takes the head alone, and, where two are missing, the first, which takes the embedding: as
-// Llama 3 405B has 126 layers on 128 stages (Grattafiori et al., arXiv 2407.21783, section 3.3.2).
-std::optional<std::vector<int>> with_bare_ends(int layers, int stages, const pcg::Graph& graph) {
-  const BareEnds ends = may_be_bare(graph.blocks());
-  if (!ends.last || layers + 2 < stages || (layers + 2 == stages && !ends.first)) return std::nullopt;
-  std::vector<int> split(static_cast<std::size_t>(stages), 1);
-  split.back() = 0;
-  if (layers + 2 == stages) split.front() = 0;
-  return split;
 }
 
 std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology::Cluster& cluster) {
@@ -162,34 +128,23 @@ const pcg::Pcg& GridPlanner::pcg_of(const pcg::Graph& graph, std::vector<pcg::Sh
   return last_->pcg;
 }
 
-// Layers are costed whole, before anything is split: all splits of a cut model share the costs.
-Attempt<std::vector<int>> GridPlanner::balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan) {
-  const LayersCut cut{&graph,
-                      grid.tensor,
-                      grid.pipeline,
-                      grid.data,
-                      grid.context,
-                      grid.context_all_to_all,
-                      grid.expert,
-                      grid.expert_tensor,
-                      grid.sequence_parallel,
-                      plan.recompute,
-                      plan.memory.recomputed.modules,
-                      plan.micro_batches > 1};
-  auto at = layer_costs_.find(cut);
-  const int stages = plan.stages;
-  if (at == layer_costs_.end()) {
-    const auto node_layouts = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0));
-    if (!node_layouts) return node_layouts.refusal();
-    plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
-    at = layer_costs_.emplace(cut, costs_of_ranks(std::move(plan), grid, *node_layouts, layers_of_blocks(graph.blocks()), problem_.oracle))
-             .first;
-  }
-  return balanced_layers(at->second, stages);
+Attempt<pcg::Plan> GridPlanner::with_layers(const pcg::Plan& rest, std::span<const int> layers_per_stage, const GridConfig& config,
+                                            const Grid& grid, const pcg::Graph& graph) {
+  pcg::Plan plan = rest;
+  const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), layers_per_stage);
+  const auto node_layouts = layouts(graph, grid, block_stages);
+  if (!node_layouts) return node_layouts.refusal();
+  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
+  plan.stage = stages_of_nodes(plan.pcg, block_stages);
+  plan.summary = summary_of(grid, config, problem_.oracle.framework(plan.training), layers_per_stage, plan.padding);
+  plan.mapping = mapping_of(plan, grid, *node_layouts);
+  const auto wrong = pcg::violations(plan);
+  BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
+  return plan;
 }
 
 Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph,
-                                                        const pcg::Plan& plan) {
+                                                        const pcg::Plan& plan, Balance balance) {
   const auto layers = static_cast<int>(std::ranges::count_if(graph.blocks(), &pcg::Block::weighty));
   if (!config.layers_per_stage.empty()) {
     if (const auto wrong = wrong_list(config.layers_per_stage, plan.stages, layers, graph)) return *wrong;
@@ -197,16 +152,27 @@ Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config
   }
   if (plan.stages == 1) return std::vector<int>{layers};
   if (layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", graph.name(), plan.stages)};
-  if (layers < plan.stages) {
-    if (const auto split = with_bare_ends(layers, plan.stages, graph)) return *split;
+  const BareEnds bare = may_be_bare(graph.blocks());
+  if (layers + (bare.first ? 1 : 0) + (bare.last ? 1 : 0) < plan.stages)
     return Refusal{Constraint::layers, fmt::format("{} layers do not fill {} stages", layers, plan.stages)};
-  }
   if (!config.balanced_stages && layers % plan.stages == 0)
     return std::vector<int>(static_cast<std::size_t>(plan.stages), layers / plan.stages);
-  return balance(grid, graph, plan);
+  if (const auto whole = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0)); !whole) return whole.refusal();
+  if (balanced_ && balanced_->first == config) return balanced_->second;
+  std::optional<Refusal> refused;  // of the last split that cannot be cut
+  const Splits splits{layers, plan.stages, bare, [&](std::span<const int> split) -> std::optional<pcg::Plan> {
+                        Attempt<pcg::Plan> made = with_layers(plan, split, config, grid, graph);
+                        if (made) return std::move(made).value();
+                        refused = made.refusal();
+                        return std::nullopt;
+                      }};
+  std::optional<std::vector<int>> split = balanced_layers(splits, balance, problem_.oracle);
+  if (!split) return *refused;
+  if (balance == Balance::whole) balanced_ = {config, *split};
+  return *std::move(split);
 }
 
-Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name) {
+Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name, Balance balance) {
   problem_.oracle.spend(sim::kBuildPlan.of(problem_.model.nodes().size(), devices_));
   if (auto refused = without_hosts(config.memory.offload, problem_.cluster)) return *refused;
   const Attempt<Grid> made = make_grid(config, devices_, problem_.training.global_batch);
@@ -238,18 +204,9 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name)
   plan.cuda_graphs = config.cuda_graphs;
   plan.graphed = config.graphed;
 
-  const auto split = layers_per_stage(config, grid, graph, plan);
+  const auto split = layers_per_stage(config, grid, graph, plan, balance);
   if (!split) return split.refusal();
-  const std::vector<int> block_stages = stages_of_blocks(graph.blocks(), *split);
-  const auto node_layouts = layouts(graph, grid, block_stages);
-  if (!node_layouts) return node_layouts.refusal();
-  plan.pcg = pcg_of(graph, shardings(graph, grid, *node_layouts));
-  plan.stage = stages_of_nodes(plan.pcg, block_stages);
-  plan.summary = summary_of(grid, config, problem_.oracle.framework(plan.training), *split, plan.padding);
-  plan.mapping = mapping_of(plan, grid, *node_layouts);
-  const auto wrong = pcg::violations(plan);
-  BASE_CHECK(wrong.empty(), "{}: {}", plan.summary, wrong.front());
-  return plan;
+  return with_layers(plan, *split, config, grid, graph);
 }
 
 std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model) {

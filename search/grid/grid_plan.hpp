@@ -3,17 +3,19 @@
 //   grid.hpp             GridConfig: a grid as a user writes it; Grid: all filled in, by make_grid()
 //   grid_plan.hpp        GridPlanner: from a GridConfig to a plan
 //   layout.hpp           layouts(): the axes of the mesh that each operator's loops walk; tensor_loops(): Megatron-LM's rules
-//   stages.hpp           layers and virtual stages of blocks; layer_costs() and balanced_layers() share layers out
+//   stages.hpp           layers and virtual stages of blocks
+//   balance.hpp          balanced_layers(): layers shared out by what an iteration takes
 //   repeated_layers.hpp  repeated_layers(): a model with fewer layers, on which one more layer is measured
 //   grid_options.hpp     options that planners on a grid share
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "search/grid/balance.hpp"
 #include "search/grid/grid.hpp"
 #include "search/problem/problem.hpp"
 #include "search/problem/refusal.hpp"
@@ -21,7 +23,7 @@
 namespace search {
 
 // Plans of one problem on many grids. What grids have in common is derived once: the graph for a number of samples, and its PCG where the
-// grid before had the same shardings (as most grids have that differ in chunks alone), and what layers cost.
+// grid before had the same shardings (as most grids have that differ in chunks alone).
 class GridPlanner {
  public:
   // The objects of the problem outlive this one.
@@ -34,7 +36,7 @@ class GridPlanner {
   // outermost.
   // Refuses when the numbers do not fit the model, the batch or the cluster.
   // Cost: O(nodes x (points + loops)).
-  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name);
+  [[nodiscard]] Attempt<pcg::Plan> plan(const GridConfig& config, std::string name, Balance balance = Balance::whole);
 
  private:
   struct Cut {
@@ -42,20 +44,20 @@ class GridPlanner {
     std::vector<pcg::Sharding> shardings;
     pcg::Pcg pcg;
   };
-  // Keys of the costs of layers: the graph with its samples, degrees in the order of Grid, sequence parallelism, recomputation with its
-  // modules, and whether gradients of several micro-batches are added up.
-  using LayersCut = std::tuple<const pcg::Graph*, int, int, int, int, int, int, int, bool, pcg::Recompute, std::vector<pcg::Module>, bool>;
   const pcg::Graph& graph_of(const std::vector<pcg::Padding>& padding, std::int64_t samples);
   const pcg::Pcg& pcg_of(const pcg::Graph& graph, std::vector<pcg::Sharding> shardings);
   // How many layers each virtual stage takes. `plan` says all but where its nodes are.
-  Attempt<std::vector<int>> layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph, const pcg::Plan& plan);
-  Attempt<std::vector<int>> balance(const Grid& grid, const pcg::Graph& graph, pcg::Plan plan);
+  Attempt<std::vector<int>> layers_per_stage(const GridConfig& config, const Grid& grid, const pcg::Graph& graph, const pcg::Plan& plan,
+                                             Balance balance);
+  // `rest`: the plan but for its graph, and where the nodes are.
+  Attempt<pcg::Plan> with_layers(const pcg::Plan& rest, std::span<const int> layers_per_stage, const GridConfig& config, const Grid& grid,
+                                 const pcg::Graph& graph);
 
   Problem problem_;
   int devices_;
   std::map<std::pair<std::vector<pcg::Padding>, std::int64_t>, pcg::Graph> graphs_;  // by what is padded, and samples
   std::optional<Cut> last_;
-  std::map<LayersCut, std::vector<std::vector<double>>> layer_costs_;  // [rank][layer]
+  std::optional<std::pair<GridConfig, std::vector<int>>> balanced_;  // the last that was balanced as a whole
 };
 
 // All kinds but selective for a model that keeps no scores, where it would be a second name for none.

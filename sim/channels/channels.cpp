@@ -13,13 +13,12 @@ namespace {
 
 using topology::Cluster;
 using topology::DeviceId;
+using topology::RouteKind;
 
-// A further cycle must carry this part of the first's at least: libraries do not mix a slow route through the host with fast wires.
-constexpr double kLeastOfFirst = 0.25;
 // Pairs of ends that are tried for a path before the best so far is taken.
 constexpr int kMostEnds = 12;
-// How much quicker relayed cycles must be.
-constexpr double kRelayGain = 1.01;
+// How much quicker relays, or a further cycle, must make all cycles together: less is rounding.
+constexpr double kGain = 1.01;
 // The least share that earlier channels leave of a link: where all are full, the least loaded is still preferred.
 constexpr double kLeastLeft = 0.05;
 
@@ -29,35 +28,40 @@ std::vector<DeviceId> pick(const std::vector<DeviceId>& members, const std::vect
   return picked;
 }
 
-// Members of equal places in nodes of one type take the same orders: per member the host's type and the places in host and domain.
+// Members of equal places in nodes of one wiring take the same orders: per member the host's wiring and the places in host and domain.
 using Places = std::vector<std::array<int, 3>>;
 
 Places places_of(const NodeMembers& node, const Cluster& cluster) {
   Places places;
   for (const DeviceId d : node.members) {
     const topology::Device& device = cluster.device(d);
-    places.push_back({cluster.node_type(device.node), device.index_in_node, device.index_in_domain});
+    places.push_back({cluster.wiring(device.node), device.index_in_node, device.index_in_domain});
   }
   return places;
 }
 
-// Cycles one after another, each over what the ones before leave; then the rates at which they run side by side.
+double total_rate(const std::vector<NodeOrder>& cycles) {
+  return std::accumulate(cycles.begin(), cycles.end(), 0.0, [](double sum, const NodeOrder& o) { return sum + o.rate; });
+}
+
+// Cycles one after another, each over what the ones before leave, with the rates at which they run side by side, as long as one more makes
+// all of them together quicker.
 std::vector<NodeOrder> find_cycles(const NodeMembers& node, const Cluster& cluster, int most, Relays relays) {
-  const NodeWires wires(node.members, cluster, relays);
+  NodeWires wires(node.members, cluster, relays);
+  keep_to_nearest_cycle(wires);
   std::vector<double> free = wires.capacity();
   std::vector<NodeOrder> cycles;
   while (static_cast<int>(cycles.size()) < most) {
-    NodeOrder next = best_cycle(wires, free);
-    if (next.members.empty() || (!cycles.empty() && next.rate < kLeastOfFirst * cycles.front().rate)) break;
+    const NodeOrder next = best_cycle(wires, free);
+    if (next.members.empty()) break;
     take(free, wires, next);
-    cycles.push_back(std::move(next));
+    std::vector<NodeOrder> with_next = cycles;
+    with_next.push_back(next);
+    share_fairly(with_next, wires);
+    if (total_rate(with_next) <= kGain * total_rate(cycles)) break;
+    cycles = std::move(with_next);
   }
-  share_fairly(cycles, wires);
   return cycles;
-}
-
-double total_rate(const std::vector<NodeOrder>& cycles) {
-  return std::accumulate(cycles.begin(), cycles.end(), 0.0, [](double sum, const NodeOrder& o) { return sum + o.rate; });
 }
 
 // A NIC that some members of a node own. Members by number.
@@ -136,10 +140,27 @@ std::vector<std::size_t> exits_of(std::span<const NodeMembers> nodes, const Wiri
 class NodePaths {
  public:
   NodePaths(const NodeMembers& node, DeviceId elsewhere, const Cluster& cluster)
-      : node_(node), elsewhere_(elsewhere), cluster_(cluster), wires_(node.members, cluster, Relays::none), free_(wires_.capacity()) {}
+      : node_(node), elsewhere_(elsewhere), cluster_(cluster), wires_(node.members, cluster, Relays::none), free_(wires_.capacity()) {
+    if (wires_.size() > 1) keep_to_nearest_cycle(wires_);
+  }
 
   NodePath between(const Port& in, const Port& out) {
     if (node_.members.size() == 1) return {node_.members, in.nic, out.nic};
+    const RouteKind nearest = wires_.furthest();
+    NodeOrder best = widest(in, out);
+    for (const RouteKind kind : kKindsInside) {  // a cycle does not give a path between any two ends
+      if (!best.members.empty()) break;
+      wires_.keep_to(kind);
+      best = widest(in, out);
+    }
+    wires_.keep_to(nearest);
+    take(free_, wires_, best);
+    for (std::size_t l = 0; l < free_.size(); ++l) free_[l] = std::max(free_[l], kLeastLeft * wires_.capacity()[l]);
+    return {pick(node_.members, best.members), nic_of(best.members.front(), in), nic_of(best.members.back(), out)};
+  }
+
+ private:
+  [[nodiscard]] NodeOrder widest(const Port& in, const Port& out) const {
     NodeOrder best;
     int tried = 0;
     for (const int entry : in.owners)
@@ -148,12 +169,8 @@ class NodePaths {
         NodeOrder order = path(entry, nic_of(entry, in), exit, nic_of(exit, out), best.rate);
         if (order.rate > best.rate) best = std::move(order);
       }
-    take(free_, wires_, best);
-    for (std::size_t l = 0; l < free_.size(); ++l) free_[l] = std::max(free_[l], kLeastLeft * wires_.capacity()[l]);
-    return {pick(node_.members, best.members), nic_of(best.members.front(), in), nic_of(best.members.back(), out)};
+    return best;
   }
-
- private:
   // Another member than the entry: an owner of the port, or where there is none any.
   [[nodiscard]] std::vector<int> exits_from(int entry, const Port& out) const {
     std::vector<int> exits = out.owners;
@@ -173,7 +190,7 @@ class NodePaths {
     const int far = cluster_.nics_of(elsewhere_).front();
     const topology::Route in = cluster_.route_through_nics(elsewhere_, device(entry), far, nic_in);
     const topology::Route out = cluster_.route_through_nics(device(exit), elsewhere_, nic_out, far);
-    const double cap = std::min(in.bandwidth, out.bandwidth).value();
+    const double cap = std::min(in.built, out.built).value();
     if (cap <= least) return {};
     std::vector<int> crossings(free_.size());
     for (const topology::Route* r : {&in, &out})
@@ -194,7 +211,7 @@ std::vector<Channel> find_cycle_channels(const NodeMembers& node, const Cluster&
   Relays used = Relays::none;
   if (relays != Relays::none) {
     std::vector<NodeOrder> others = find_cycles(node, cluster, most, relays);
-    if (total_rate(others) > kRelayGain * total_rate(cycles)) {
+    if (total_rate(others) > kGain * total_rate(cycles)) {
       cycles = std::move(others);
       used = relays;
     }
@@ -213,7 +230,7 @@ NodePath moved(const NodePath& path, const NodeMembers& like, const NodeMembers&
   return out;
 }
 
-auto ends_of(const Hop& h) { return std::tuple(h.from, h.to, h.nic_from, h.nic_to); }
+auto similarity_of(const Hop& h) { return std::tuple(h.from, h.to, h.nic_from, h.nic_to, h.share); }
 
 // A node's path as the ring takes it.
 NodePath as_passed(const NodePath& path, std::size_t node) {
@@ -263,11 +280,10 @@ std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const Clu
 }
 
 std::vector<Hop> joined(std::vector<Hop> hops) {
-  std::ranges::sort(hops, {}, ends_of);
+  std::ranges::sort(hops, {}, similarity_of);
   std::vector<Hop> out;
   for (const Hop& h : hops) {
-    // Two channels over one pair of devices and one pair of NICs are one flow: fewer flows for the engine, and the same share.
-    if (!out.empty() && ends_of(out.back()) == ends_of(h)) out.back().share += h.share;
+    if (!out.empty() && similarity_of(out.back()) == similarity_of(h)) out.back().copies += h.copies;
     else out.push_back(h);
   }
   return out;

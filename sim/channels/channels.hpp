@@ -5,7 +5,10 @@
 // every second node it runs the other way round, so that a message leaves by the NIC of the number by which the next node takes it in: it
 // stays on its rail (NCCL's alternating rings, src/graph/connect.cc). Within one node there are as many cycles as the wires carry.
 // A node is here what it is to NCCL: the GPUs that reach each other without the network (a domain of topology/cluster.hpp), those of
-// one host or of several that a fabric joins. Private to sim/channels and sim/collectives.
+// one host or of several that a fabric joins.
+// Channels are those of the cluster as it was built: a library that shares bytes equally among its channels does not rebalance them over a
+// link of which a fault leaves a part, so that a collective takes at most 1/part as long, and longer the less is left.
+// Private to sim/channels and sim/collectives.
 
 #include <span>
 #include <vector>
@@ -61,8 +64,10 @@ struct Channel {
   std::vector<NodePath> path;    // per node of by_node(), as its even nodes take it
 };
 
-// Returns: at most `most` channels. Within a node shares are in proportion to what each cycle carries; over NICs they are equal. With
-// relays by GPUs, the cycles within one node use them if all cycles together are quicker for it.
+// Returns: at most `most` channels. Within a node shares are in proportion to what each cycle carries; over NICs they are equal. All hops
+// of a node are of the nearest kinds of routes over which a cycle passes all its members: NCCL searches by kind, too, and a ring over fast
+// wires has none beside it through the host (src/graph/search.cc, typeIntra). With relays by GPUs, the cycles within one node use them if
+// all cycles together are quicker for it.
 // Requires: at least two devices in all.
 // Cost: for each distinct wiring of a node up to `most` searches (path_search.hpp), twice with relays; else O(channels * devices).
 [[nodiscard]] std::vector<Channel> find_channels(std::span<const NodeMembers> nodes, const topology::Cluster& cluster, int most,
@@ -72,11 +77,12 @@ struct Channel {
 struct Hop {
   topology::DeviceId from, to;
   int nic_from = 0, nic_to = 0;  // where they are in different nodes
-  double share = 1;
+  double share = 1;              // of each copy
   Relays relays = Relays::none;
+  int copies = 1;  // equal hops
 };
 
-// Hops with equal ends and NICs are joined and their shares added. Returns: ascending by ends and NICs.
+// Equal hops are joined: fewer to look at. Returns: ascending by ends, NICs and share.
 [[nodiscard]] std::vector<Hop> joined(std::vector<Hop> hops);
 // Each channel as a ring: along its path, and from its last device to its first; every second node is passed backwards. Joined.
 [[nodiscard]] std::vector<Hop> ring_hops(std::span<const Channel> channels);

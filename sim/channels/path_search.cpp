@@ -68,6 +68,7 @@ class Search {
 
   void close(int last, double rate) {
     if (last != target_) {
+      if (!wires_.has_hop(last, target_)) return;
       rate = cross(last, target_, rate);
       uncross(last, target_);
     }
@@ -119,10 +120,11 @@ NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology
     }
   std::ranges::sort(ids_);
   ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
-  for (const topology::LinkId l : ids_) capacity_.push_back(cluster.link(l).bandwidth.value());
+  for (const topology::LinkId l : ids_) capacity_.push_back(cluster.link(l).built.value());
   for (const topology::Route& r : routes) {
     pairs_.emplace_back();
     for (const topology::LinkId l : r.links) pairs_.back().push_back(local(l));
+    kinds_.push_back(r.kind);
   }
   for (int a = 0; a < size_; ++a) {
     std::vector<int> others;
@@ -130,7 +132,7 @@ NodeWires::NodeWires(std::span<const topology::DeviceId> members, const topology
     // The nearest, widest and shortest routes first: a good order is found early, and cuts the rest.
     std::ranges::stable_sort(others, {}, [&](int b) {
       const topology::Route& r = routes[index(a, b)];
-      return std::tuple(r.kind, -r.bandwidth.value(), r.links.size());
+      return std::tuple(r.kind, -r.built.value(), r.links.size());
     });
     candidates_.push_back(std::move(others));
   }
@@ -148,6 +150,13 @@ NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free) {
 NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from, int to,
                     double cap) {
   return Search(wires, free, crossings, cap, OrderKind::path, from, to).run();
+}
+
+void keep_to_nearest_cycle(NodeWires& wires) {
+  for (const topology::RouteKind kind : kKindsInside) {
+    wires.keep_to(kind);
+    if (!best_cycle(wires, wires.capacity()).members.empty()) return;
+  }
 }
 
 void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order) {

@@ -2,6 +2,8 @@
 // Orders of the GPUs of one node for rings: cycles and paths through all of them whose narrowest wire is as wide as possible, where
 // a wire that an order crosses k times gives each crossing 1/k. Private to sim/channels.
 
+#include <array>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,10 @@
 #include "topology/cluster.hpp"
 
 namespace sim {
+
+// The kinds of routes inside a node, nearest first.
+inline constexpr std::array kKindsInside = {topology::RouteKind::fabric, topology::RouteKind::switches, topology::RouteKind::one_socket,
+                                            topology::RouteKind::sockets, topology::RouteKind::gpus};
 
 // The routes between some devices of one node, with their links renumbered from 0.
 class NodeWires {
@@ -18,9 +24,15 @@ class NodeWires {
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] std::span<const int> links(int from, int to) const { return pairs_[index(from, to)]; }
-  // The other members, best next one first: nearest kind of route, widest, fewest links, then next in number.
-  [[nodiscard]] std::span<const int> candidates(int from) const { return candidates_[static_cast<std::size_t>(from)]; }
-  // Bytes per second of every link that some route here crosses, indexed as links() has them.
+  // Leaves out hops over routes of a further kind. At first there are hops of all kinds.
+  void keep_to(topology::RouteKind furthest) { furthest_ = furthest; }
+  [[nodiscard]] topology::RouteKind furthest() const { return furthest_; }
+  [[nodiscard]] bool has_hop(int from, int to) const { return kinds_[index(from, to)] <= furthest_; }
+  // The other members that a hop leads to, best next one first: nearest kind of route, widest, fewest links, then next in number.
+  [[nodiscard]] auto candidates(int from) const {
+    return candidates_[static_cast<std::size_t>(from)] | std::views::take_while([this, from](int to) { return has_hop(from, to); });
+  }
+  // Bytes per second, as built, of every link that some route here crosses, indexed as links() has them.
   [[nodiscard]] const std::vector<double>& capacity() const { return capacity_; }
   // The number here of a link of the cluster, or -1.
   [[nodiscard]] int local(topology::LinkId link) const;
@@ -32,6 +44,8 @@ class NodeWires {
   std::vector<topology::LinkId> ids_;  // sorted
   std::vector<double> capacity_;
   std::vector<std::vector<int>> pairs_;
+  std::vector<topology::RouteKind> kinds_;  // by pair
+  topology::RouteKind furthest_ = topology::RouteKind::network;
   std::vector<std::vector<int>> candidates_;
 };
 
@@ -52,6 +66,10 @@ struct NodeOrder {
 [[nodiscard]] NodeOrder best_cycle(const NodeWires& wires, const std::vector<double>& free);
 [[nodiscard]] NodeOrder best_path(const NodeWires& wires, const std::vector<double>& free, const std::vector<int>& crossings, int from,
                                   int to, double cap);
+// Keeps to the nearest kinds of routes over which a cycle passes all members.
+// Requires: at least two members.
+// Cost: that of best_cycle for each kind that is tried.
+void keep_to_nearest_cycle(NodeWires& wires);
 // Takes what an order uses at its rate out of `free`.
 void take(std::vector<double>& free, const NodeWires& wires, const NodeOrder& order);
 

@@ -31,6 +31,7 @@ Route route_on_rail(DeviceId from, DeviceId to, int nic_to, std::size_t nth, std
 Route through(Route first, const Route& second) {
   first.links.insert(first.links.end(), second.links.begin(), second.links.end());
   first.bandwidth = std::min(first.bandwidth, second.bandwidth);
+  first.built = std::min(first.built, second.built);
   first.latency += second.latency;
   first.kind = std::max(first.kind, second.kind);
   return first;
@@ -44,7 +45,7 @@ Route route_between(DeviceId from, DeviceId to, const Cluster& cluster, Relays r
     const Route first = cluster.route(from, relay), second = cluster.route(relay, to);
     if (first.kind != RouteKind::fabric || second.kind != RouteKind::fabric) continue;
     Route relayed = through(first, second);
-    if (best.kind != RouteKind::fabric || relayed.bandwidth > best.bandwidth) best = std::move(relayed);
+    if (best.kind != RouteKind::fabric || relayed.built > best.built) best = std::move(relayed);
   }
   return best;
 }

@@ -40,8 +40,9 @@ struct CollectiveRequest {
 [[nodiscard]] std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels);
 // All-reduce, all-gather and reduce-scatter over several nodes with equally many members, more than one.
 [[nodiscard]] std::optional<Collective> plan_hierarchical(const CollectiveRequest& r, int channels);
-// All-reduce in nodes whose switch reduces, with equally many members in each.
-[[nodiscard]] std::optional<Collective> plan_in_switch(const CollectiveRequest& r);
+// All-reduce in nodes whose switch reduces, with equally many members in each. `a`: in_switch in one node, in_switch_tree over several: the
+// wires of a node carry the same, but a library that also passes sums on to other nodes does not fill them as well.
+[[nodiscard]] std::optional<Collective> plan_in_switch(Algorithm a, const CollectiveRequest& r);
 // All-to-all and send, what is not forwarded.
 [[nodiscard]] std::optional<Collective> plan_pairwise(const CollectiveRequest& r);
 // All-to-all whose members pass on what comes to their domain. `a`: forwarded or bulk_forwarded, which are the same but for their costs.
@@ -51,7 +52,9 @@ struct CollectiveRequest {
 class Messages {
  public:
   explicit Messages(const CollectiveRequest& r) : r_(r) {}
-  void send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase);
+  // `copies`: equal ones that have a part of the bytes each.
+  void send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase,
+            int copies = 1);
   // By message_routes(), an equal part over each. `from` is one of the node's members.
   void send(const NodeMembers& node, topology::DeviceId from, topology::DeviceId to, base::Bytes bytes, CollectivePhase& phase);
   // Adds `count` messages over the slowest route; none where none was sent.

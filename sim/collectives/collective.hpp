@@ -62,6 +62,7 @@ struct CollectiveFlow {
   base::Bytes bytes;
   RouteClassId route_class;
   double wire_factor = 1;  // at least 1
+  int copies = 1;          // equal messages side by side, which have a part of the bytes each
   [[nodiscard]] base::Bytes on_wire() const { return bytes * wire_factor; }
 };
 

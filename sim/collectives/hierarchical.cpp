@@ -14,7 +14,7 @@ CollectivePhase inside_nodes(const CollectiveRequest& r, int channels, int& ring
     const std::vector<Channel> found = find_channels(std::span(&node, 1), r.cluster, channels, r.relays);
     rings = static_cast<int>(found.size());
     for (const Hop& h : ring_hops(found))
-      messages.send(h.from, h.to, route_of(h, r.cluster), r.bytes * (h.share * (members - 1) / members), phase);
+      messages.send(h.from, h.to, route_of(h, r.cluster), r.bytes * (h.share * h.copies * (members - 1) / members), phase, h.copies);
   }
   messages.add_to(phase.chain, members - 1);
   return phase;

@@ -37,8 +37,8 @@ void add_trees_across(const CollectiveRequest& r, CollectivePhase& phase) {
 // read, and one when it writes; it receives one sum that it reads and n that are written: S (n+1)/n each way. On the wire the two halves
 // overlap; the latencies of a read and a write add. A flow here is up from one GPU and down to the next: every wire has its load once.
 // Over several nodes (NVLSTree) the part that a GPU has reduced goes up and down two trees over the nodes before it writes it.
-std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
-  if (r.kind != CollectiveKind::all_reduce) return std::nullopt;
+std::optional<Collective> plan_in_switch(Algorithm a, const CollectiveRequest& r) {
+  if (r.kind != CollectiveKind::all_reduce || (a == Algorithm::in_switch_tree) != (r.nodes.size() > 1)) return std::nullopt;
   const std::size_t n = r.nodes.front().members.size();
   if (r.nodes.size() > 1 && n < 2) return std::nullopt;
   if (!std::ranges::all_of(r.nodes, [&](const NodeMembers& node) { return node.members.size() == n; })) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<Collective> plan_in_switch(const CollectiveRequest& r) {
   }
   inside.add_to(phase.chain, 2);
   if (r.nodes.size() > 1) add_trees_across(r, phase);
-  return Collective{Algorithm::in_switch, 1, {std::move(phase)}, {}};
+  return Collective{a, 1, {std::move(phase)}, {}};
 }
 
 }  // namespace sim

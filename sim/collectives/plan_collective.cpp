@@ -151,10 +151,11 @@ void check(CollectiveKind kind, base::Bytes bytes, std::span<const topology::Dev
 
 }  // namespace
 
-void Messages::send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase) {
+void Messages::send(topology::DeviceId from, topology::DeviceId to, topology::Route route, base::Bytes bytes, CollectivePhase& phase,
+                    int copies) {
   const RouteClassId c = r_.route_classes.of(route);
   if (!slowest_ || r_.route_classes[c].latency > r_.route_classes[*slowest_].latency) slowest_ = c;
-  phase.flows.push_back({from, to, std::move(route.links), bytes, c});
+  phase.flows.push_back({.from = from, .to = to, .links = std::move(route.links), .bytes = bytes, .route_class = c, .copies = copies});
 }
 
 void Messages::send(const NodeMembers& node, topology::DeviceId from, topology::DeviceId to, base::Bytes bytes, CollectivePhase& phase) {
@@ -174,7 +175,8 @@ std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int
     case Algorithm::ring: return plan_ring(r, channels);
     case Algorithm::tree: return plan_tree(r, channels);
     case Algorithm::hierarchical: return plan_hierarchical(r, channels);
-    case Algorithm::in_switch: return plan_in_switch(r);
+    case Algorithm::in_switch:
+    case Algorithm::in_switch_tree: return plan_in_switch(a, r);
     case Algorithm::pairwise: return plan_pairwise(r);
     case Algorithm::forwarded:
     case Algorithm::bulk_forwarded: return plan_forwarded(a, r);
@@ -184,7 +186,8 @@ std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int
 }
 
 std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
-  static constexpr std::array kOfNccl = {Algorithm::ring, Algorithm::tree, Algorithm::in_switch, Algorithm::pairwise, Algorithm::forwarded};
+  static constexpr std::array kOfNccl = {Algorithm::ring,           Algorithm::tree,     Algorithm::in_switch,
+                                         Algorithm::in_switch_tree, Algorithm::pairwise, Algorithm::forwarded};
   if (profile != nullptr) return kAlgorithms;
   return kOfNccl;
 }
@@ -230,9 +233,9 @@ Collective plan_collective(CollectiveKind kind, base::Bytes bytes, std::span<con
 TaskGraph collective_graph(std::span<const Collective> collectives, const topology::Cluster& cluster) {
   TaskGraph g;
   std::map<topology::LinkId, std::uint32_t> links;
-  std::map<std::vector<topology::LinkId>, std::uint32_t> routes;
-  const auto route_of = [&](const std::vector<topology::LinkId>& over) {
-    const auto [at, is_new] = routes.try_emplace(over, static_cast<std::uint32_t>(g.routes.size()));
+  std::map<std::pair<std::vector<topology::LinkId>, int>, std::uint32_t> routes;
+  const auto route_of = [&](const std::vector<topology::LinkId>& over, int copies) {
+    const auto [at, is_new] = routes.try_emplace({over, copies}, static_cast<std::uint32_t>(g.routes.size()));
     if (!is_new) return at->second;
     std::vector<WeightedLink>& route = g.routes.emplace_back();
     for (const topology::LinkId l : over) {
@@ -240,8 +243,8 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
       if (is_new_link) g.links.push_back(cluster.link(l).bandwidth);
       // The engine wants each link once in a route.
       const auto before = std::ranges::find(route, link->second, &WeightedLink::link);  // a half-duplex link, there and back
-      if (before == route.end()) route.push_back({link->second, 1});
-      else before->weight += 1;
+      if (before == route.end()) route.push_back({link->second, static_cast<double>(copies)});
+      else before->weight += copies;
     }
     return at->second;
   };
@@ -249,7 +252,8 @@ TaskGraph collective_graph(std::span<const Collective> collectives, const topolo
     Step step{{}, StepKind::transfer};
     for (const CollectivePhase& p : c.phases) {
       step.phases.push_back({p.latency, {}});
-      for (const CollectiveFlow& f : p.flows) step.phases.back().flows.push_back({route_of(f.links), f.on_wire()});
+      for (const CollectiveFlow& f : p.flows)
+        step.phases.back().flows.push_back({route_of(f.links, f.copies), f.on_wire() / static_cast<double>(f.copies)});
     }
     g.steps.push_back(std::move(step));
     g.add(static_cast<std::uint32_t>(g.steps.size() - 1), {}, {});

@@ -35,9 +35,14 @@ std::optional<Collective> plan_ring(const CollectiveRequest& r, int channels) {
     topology::Route route = route_of(h, r.cluster);
     const RouteClassId route_class = r.route_classes.of(route);
     hops.resize(std::max<std::size_t>(hops.size(), route_class.value + 1), 0);
-    hops[route_class.value] += h.share;
+    hops[route_class.value] += h.share * h.copies;
     if (broadcast && h.to == r.group.front()) continue;
-    phase.flows.push_back({h.from, h.to, std::move(route.links), base::Bytes(step_bytes * h.share * (broadcast ? 1 : steps)), route_class});
+    phase.flows.push_back({.from = h.from,
+                           .to = h.to,
+                           .links = std::move(route.links),
+                           .bytes = base::Bytes(step_bytes * h.share * (broadcast ? 1 : steps) * h.copies),
+                           .route_class = route_class,
+                           .copies = h.copies});
   }
   phase.chain = chain_of(hops, steps);
   return Collective{Algorithm::ring, static_cast<int>(found.size()), {std::move(phase)}, {}};

@@ -25,12 +25,15 @@ int height_of(const std::vector<int>& parent) {
   return height;
 }
 
-// Both ways between neighbours of a channel's path inside a node: reduced towards its first member, and back.
+// Both ways between neighbours of a channel's path inside a node: reduced towards its first member, and back. For each of the two trees.
 void add_chains(std::vector<Hop>& hops, const Channel& channel) {
+  const auto send = [&](topology::DeviceId from, topology::DeviceId to) {
+    hops.push_back({.from = from, .to = to, .share = channel.share / 2, .copies = 2});
+  };
   for (const NodePath& path : channel.path)
     for (std::size_t j = 0; j + 1 < path.members.size(); ++j) {
-      hops.push_back({path.members[j], path.members[j + 1], 0, 0, channel.share});
-      hops.push_back({path.members[j + 1], path.members[j], 0, 0, channel.share});
+      send(path.members[j], path.members[j + 1]);
+      send(path.members[j + 1], path.members[j]);
     }
 }
 
@@ -66,18 +69,16 @@ std::optional<Collective> plan_tree(const CollectiveRequest& r, int channels) {
   const std::vector<Channel>& found = r.channels(channels);
   const TwoTrees trees = double_binary_tree(static_cast<int>(r.nodes.size()));
   std::vector<Hop> hops;
-  for (const Channel& c : found) add_chains(hops, c);
-  hops = joined(std::move(hops));
-  // Not joined: a joined flow would get one share of a NIC where the two trees have one each.
   for (const Channel& c : found) {
+    add_chains(hops, c);
     add_tree(hops, c, trees.first);
     add_tree(hops, c, trees.second);
   }
   CollectivePhase phase;
   Messages inside(r), between(r);
-  for (const Hop& h : hops) {
+  for (const Hop& h : joined(std::move(hops))) {
     const bool same_node = r.cluster.device(h.from).domain == r.cluster.device(h.to).domain;
-    (same_node ? inside : between).send(h.from, h.to, route_of(h, r.cluster), r.bytes * h.share, phase);
+    (same_node ? inside : between).send(h.from, h.to, route_of(h, r.cluster), r.bytes * (h.share * h.copies), phase, h.copies);
   }
   std::size_t longest = 0;
   for (const NodeMembers& n : r.nodes) longest = std::max(longest, n.members.size() - 1);

@@ -74,13 +74,18 @@ void count_exchange_buffers(const pcg::Plan& plan, const FlowGraph& flow, const 
 
 }  // namespace
 
+base::Bytes reduce_buffer(const pcg::Plan& plan, const profiles::FrameworkProfile& framework) {
+  return pcg::element_bytes(pcg::Element::real, plan.training.precision) * framework.memory.reduce_buffer;
+}
+
 std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                                        const profiles::FrameworkProfile& framework) {
   const profiles::MemoryBehaviour& behaviours = framework.memory;
   std::vector<base::Bytes> fixed(static_cast<std::size_t>(cluster.device_count()));
   if (plan.dispatch == pcg::Dispatch::forwarded_sorted) count_exchange_buffers(plan, flow, cluster, fixed);
+  const base::Bytes reduced = plan.zero >= 3 ? reduce_buffer(plan, framework) : base::Bytes(0);
   if (behaviours.product_workspaces + behaviours.library_workspaces + behaviours.expert_workspaces == 0 &&
-      !behaviours.gradient_placeholders)
+      !behaviours.gradient_placeholders && reduced == base::Bytes(0))
     return fixed;
   const auto products = products_of(plan, flow, fixed.size());
   const double element = pcg::element_bytes(pcg::Element::real, plan.training.precision).value();
@@ -90,7 +95,7 @@ std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& f
     const base::Bytes workspace = profiles::device_profile(cluster.devices()[d].type).product_workspace;
     const bool experts = std::ranges::any_of(products[d], [&](std::uint32_t n) { return is_expert(plan, n); });
     fixed[d] += behaviours.product_workspace.value_or(workspace) * behaviours.product_workspaces +
-                workspace * (behaviours.library_workspaces + (experts ? behaviours.expert_workspaces : 0));
+                workspace * (behaviours.library_workspaces + (experts ? behaviours.expert_workspaces : 0)) + reduced;
     if (!behaviours.gradient_placeholders) continue;
     const auto [at, is_new] = known.try_emplace(products[d]);
     if (is_new) at->second = element * distinct_parameters(plan, flow, products[d]);

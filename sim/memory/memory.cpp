@@ -136,21 +136,27 @@ class MemoryCounter {
     return most;
   }
 
-  // Weights gathered for a block and those that come next, or all where they are kept (ZeRO-3); a block's unsharded gradients.
+  // Weights gathered for a block and those that come next, or those that stayed (ZeRO-3); a block's unsharded gradients, and the buffer
+  // from which ZeRO-2 reduces them.
   [[nodiscard]] ByBlock gathered(const std::vector<std::uint32_t>& nodes) const {
     ByBlock most;
     if (plan_.zero < 2) return most;
     const bool shards = pcg::shards_gradients(plan_.zero, plan_.memory.zero);  // else gradients are there for all blocks
     const bool keeps = plan_.memory.zero.keeps_weights;
     const std::vector<WholeBytes> all = whole_bytes(nodes);
+    const double buffer = shards && plan_.zero == 2 ? reduce_buffer(plan_, framework_).value() : 0;
+    std::vector<double> stayed = zeros(), parameters_before = zeros();
     std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
     std::vector<double> prefetched = zeros();
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<WholeBytes> bytes = whole_bytes(members);
       std::vector<double>& gathered = most[block] = zeros();
       for (std::size_t d = 0; d < gathered.size(); ++d) {
-        const double weights = keeps ? all[d].weights : bytes[d].weights + prefetched[d];
-        gathered[d] = (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0);
+        // From the block's forward pass to its backward pass all that come after it are used twice.
+        parameters_before[d] += bytes[d].parameters;
+        if (2 * (all[d].parameters - parameters_before[d]) < framework_.memory.reuse_distance) stayed[d] += bytes[d].weights;
+        const double weights = keeps ? all[d].weights : std::max(std::min(stayed[d], all[d].weights), bytes[d].weights + prefetched[d]);
+        gathered[d] = (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0) + (all[d].gradients > 0 ? buffer : 0);
       }
       // As for the gathers (sim/lowering/weight_traffic.hpp): what is not sharded and reads nothing sharded does not count.
       if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
@@ -236,7 +242,7 @@ class MemoryCounter {
   }
   // Weights that nodes read and ZeRO shares out, and their gradients, each once per device: full shards.
   struct WholeBytes {
-    double weights = 0, gradients = 0;
+    double weights = 0, gradients = 0, parameters = 0;
   };
   [[nodiscard]] std::vector<WholeBytes> whole_bytes(const std::vector<std::uint32_t>& nodes) const {
     std::vector<WholeBytes> per_device(devices_.size());
@@ -248,6 +254,7 @@ class MemoryCounter {
       const WeightBytes bytes = weight_bytes_of(plan_, framework_, n, i, copies_columns_);
       const double elements = l.shard_elements();
       for (base::DeviceId d : l.devices) {
+        per_device[d.value].parameters += elements;
         per_device[d.value].weights += elements * (bytes.kept + (zero >= 3 ? bytes.copied : 0));
         if (weight.is_trained()) per_device[d.value].gradients += elements * gradient;
       }

@@ -66,11 +66,14 @@ enum class Blocks { left_out, counted };
 // transformer_engine/pytorch/module/base.py, get_dummy_wgrad; Megatron-LM's head takes them too, megatron/core/tensor_parallel/layers.py).
 // And HybridEP's buffer, which has room for the tokens of all ranks of the exchange at once, each with the weights of a domain's experts in
 // fp32; dispatch and combine of all layers share it (deepseek-ai/DeepEP, branch hybrid-ep, docs/Hybrid-EP_Implementation.md, "Buffer
-// Allocation", "Shared Buffer").
+// Allocation", "Shared Buffer"). And reduce_buffer() in ZeRO-3.
 // Returns: one per device of the cluster, zero where the plan does not use it. Linear layers that read the same tensor (queries, keys and
 // values; both halves of a gated unit) are one weight; of experts, each has its own.
 // Cost: O(nodes x points).
 [[nodiscard]] std::vector<base::Bytes> fixed_buffers(const pcg::Plan& plan, const FlowGraph& flow, const topology::Cluster& cluster,
                                                      const profiles::FrameworkProfile& framework);
+
+// Returns: the bytes of profiles::MemoryBehaviour::reduce_buffer in the plan's precision.
+[[nodiscard]] base::Bytes reduce_buffer(const pcg::Plan& plan, const profiles::FrameworkProfile& framework);
 
 }  // namespace sim

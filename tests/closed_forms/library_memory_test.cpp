@@ -7,6 +7,8 @@
 //   RMS norms apart             so many times n h of each, in place of 2 n h
 //   HybridEP's buffer           n R (2 h + 4 E_D): all tokens of R ranks, with weights of the E_D experts of a domain
 //   experts, top k, width f     2 k n f more of a layer whose activations are weighed
+//   a buffer of E gradients     2 E: in the backward passes of ZeRO 2, always in ZeRO 3
+//   ZeRO 3's reuse distance     weights of all layers after which fewer than half as many parameters come
 #include <doctest/doctest.h>
 
 #include "planning.hpp"
@@ -169,4 +171,18 @@ TEST_CASE("what the loss needs for a moment is gone when layers are computed aga
   };
   CHECK(transient(full) == test::about(transient({})));
   CHECK(transient({}) >= 2 * kLibraryTokens * 16384);
+}
+
+TEST_CASE("gradients are reduced from a buffer that ZeRO 2 has in its backward passes, ZeRO 3 always, and ZeRO 1 never") {
+  const topology::Cluster cluster = test::dgx_a100(1, 2);
+  constexpr double kBuffer = 2 * 1e6;  // bytes
+  for (const int zero : {1, 2, 3}) {
+    CAPTURE(zero);
+    const pcg::Plan plan = test::megatron(test::kShape, {.data = 2, .zero = zero}, cluster);
+    const sim::DeviceMemory with = memory_with(plan, cluster, with_behaviour({.reduce_buffer = 1e6}));
+    const sim::DeviceMemory without = memory_with(plan, cluster, with_behaviour({}));
+    CHECK((with.fixed - without.fixed).value() == (zero == 3 ? kBuffer : 0));
+    CHECK((with.transient.at(0) - without.transient.at(0)).value() == test::about(zero == 2 ? kBuffer : 0));
+    CHECK(with.saved == without.saved);
+  }
 }

@@ -41,3 +41,21 @@ TEST_CASE("balanced stages are no slower than any that are listed") {
   const pcg::Plan plan = test::megatron(shape, {.pipeline = 2, .micro_batch = 1, .balanced_stages = true}, cluster);
   CHECK(plan.summary.find("layers per stage 4 + 2") != std::string::npos);
 }
+
+TEST_CASE("of equal slowest stages the first ones are the quickest: a stage runs ahead while it waits for the others") {
+  // Five equal layers on four stages, F and B = 2 F seconds each, c = F + B: one stage has two. Last, it waits for the others' first
+  // micro-batch, and they for its last one: 3 c + m x 2 c. First, it begins at once; of the 3 c until its first micro-batch is back it
+  // spends 3 x 2 F on forward passes that it would need in any case (1F1B): m x 2 c + 3 c - 6 F = m x 2 c + c.
+  const test::Shape shape{.layers = 5, .hidden = 4096, .heads = 32, .sequence = 1024, .vocabulary = 256, .batch = 8};
+  const auto cluster = test::dgx_a100(1, 4);
+  sim::SimulationConfig behaviours;
+  behaviours.framework = profiles::framework_profile(pcg::Framework::generic);
+  const auto seconds = [&](search::GridConfig config) {
+    config.pipeline = 4;
+    config.micro_batch = 1;
+    return sim::simulate_plan(test::megatron(shape, config, cluster), cluster, behaviours).iteration_time.value();
+  };
+  const double first = seconds({.layers_per_stage = {2, 1, 1, 1}}), last = seconds({.layers_per_stage = {1, 1, 1, 2}});
+  CHECK(first / last == test::about(17.0 / 19, 0.03));
+  CHECK(seconds({.balanced_stages = true}) <= 1.001 * first);
+}

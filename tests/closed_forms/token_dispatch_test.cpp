@@ -125,6 +125,7 @@ TEST_CASE("a token crosses once to each host and goes on once to each rank") {
     const DispatchCase copies{.grid = dispatched(8, pcg::Dispatch::all_to_all)};
     CHECK(over_infiniband(copies) - over_infiniband(c) == test::about(4 * tokens * (2.0 / 2 - domains / 2)));
     CHECK(simulated(c).notes.size() == simulated(copies).notes.size());
+    CHECK(std::ranges::count(simulated(c).notes, base::Fact("group-crosses-domains", "expert", 8, 8, 4)) == 1);
   }
 }
 

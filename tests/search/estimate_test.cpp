@@ -6,6 +6,7 @@
 
 #include "correlation.hpp"
 #include "problem.hpp"
+#include "search/grid/stages.hpp"
 #include "tests/about.hpp"
 #include "topology/load.hpp"
 
@@ -187,5 +188,30 @@ TEST_CASE("estimates rank Megatron's whole grid as simulations do") {
     const std::vector<test::Ranked> grid = test::rank_grid(q.problem());
     REQUIRE(grid.size() >= 12);
     CHECK_MESSAGE(test::spearman(grid) >= 0.95, g.model);
+  }
+}
+
+TEST_CASE("stages that take other layers are estimated from the blocks of those that a plan has") {
+  test::Question q(
+      "{transformer: {layers: 6, hidden: 1024, heads: 16, vocab: 16384, sequence_length: 512, causal: true, attention: flash}}", 1, 3, 12);
+  for (const pcg::Framework framework : {pcg::Framework::generic, pcg::Framework::megatron}) {
+    q.training.framework = framework;
+    const auto plan = [&](std::vector<int> layers) {
+      return search::megatron_plan(q.problem(), {.pipeline = 3, .micro_batch = 1, .layers_per_stage = std::move(layers)}).value();
+    };
+    const pcg::Plan even = plan({2, 2, 2});
+    search::Estimator estimator(even, q.oracle);
+    const sim::Variant variant = sim::variant_of(even);
+    // Units: the embedding, six layers, the head.
+    estimator.use_units(variant, search::units_of_blocks(even.pcg.blocks()), 8);
+    CHECK(estimator.time_of_stages(std::vector<std::size_t>{3, 5, 8}) == estimator.time(variant));
+    // Its own, once more: nothing is left of others.
+    CHECK(estimator.time_of_stages(std::vector<std::size_t>{4, 7, 8}).value() ==
+          about(search::estimate(plan({3, 3, 0}), q.oracle).value(), 0.02));
+    CHECK(estimator.time_of_stages(std::vector<std::size_t>{4, 6, 8}).value() ==
+          about(search::estimate(plan({3, 2, 1}), q.oracle).value(), 0.01));
+    CHECK(estimator.time_of_stages(std::vector<std::size_t>{3, 5, 8}) == estimator.time(variant));
+    // All layers cost the same, on every stage.
+    for (std::size_t unit = 2; unit <= 6; ++unit) CHECK(estimator.unit_s(unit, 0) == about(estimator.unit_s(1, 2), 0.02));
   }
 }

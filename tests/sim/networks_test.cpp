@@ -165,7 +165,7 @@ TEST_CASE("of the GPUs of two racks 32 reduce, and send what they have reduced t
   // Either rack sends half of the buffer up one tree and half down the other: S, by the adapters of 32 GPUs, each S/32.
   const Cluster c = test::cluster_of("{preset: gb200-nvl72, nodes: 36, network_profile: none}");
   const sim::Collective all =
-      sim::plan_collective(CollectiveKind::all_reduce, base::Bytes(S), devices(144), c, {.algorithm = Algorithm::in_switch});
+      sim::plan_collective(CollectiveKind::all_reduce, base::Bytes(S), devices(144), c, {.algorithm = Algorithm::in_switch_tree});
   std::map<std::uint32_t, double> sent;
   for (const sim::CollectiveFlow& f : all.phases.front().flows)
     if (c.device(f.from).domain != c.device(f.to).domain) sent[f.from.value] += f.bytes.value();

@@ -46,6 +46,24 @@ TEST_CASE("a job takes whole segments of a domain, as many as fit") {
   CHECK(errors_of(trays(8, "{nodes: 5, link: nvlink, segment: 6}")).find("cluster.node.domain.segment") != std::string::npos);
 }
 
+TEST_CASE("a job that says no segment takes the largest equal ones, as NVIDIA's scripts ask for") {
+  // Megatron-Bridge, scripts/performance/utils/executors.py: up to a rack of 18 trays all of them, else the largest divisor of the trays
+  // up to 18. As many whole segments as fit are in one domain.
+  const auto sizes = [](int trays) {
+    const auto c = cluster_of(fmt::format("{{preset: gb200-nvl72, nodes: {}}}", trays));
+    std::vector<std::size_t> in_domain;
+    for (int d = 0; d < c.domains(); ++d) in_domain.push_back(c.domain_devices(d).size() / 4);
+    return in_domain;
+  };
+  using Trays = std::vector<std::size_t>;
+  CHECK(sizes(4) == Trays{4});
+  CHECK(sizes(18) == Trays{18});
+  CHECK(sizes(36) == Trays{18, 18});
+  CHECK(sizes(64) == Trays{16, 16, 16, 16});
+  CHECK(sizes(20) == Trays{10, 10});
+  CHECK(sizes(19) == Trays{18, 1});  // a prime number: segments of one tray
+}
+
 TEST_CASE("one domain needs no network") {
   const std::string one =
       "{nodes: 3, links: {nvlink: {bandwidth: 100 GB/s, latency: 1 us}}, node: {gpus: {type: t, count: 1}, domain: {nodes: 4, link: "
@@ -56,14 +74,15 @@ TEST_CASE("one domain needs no network") {
   const auto paths = c.in_network_switch(gpu(2));
   REQUIRE(paths);
   CHECK(text_of(c, paths->up) == "node2:gpu0->fabric at 200 GB/s in 1 us");
+  CHECK_FALSE(cluster_of(one.substr(0, one.size() - 1) + ", in_network: false}").in_network_switch(gpu(2)));
 }
 
-TEST_CASE("a GB200 rack: 72 GPUs on one fabric, 64 of them where a job takes segments of 16 trays") {
+TEST_CASE("a GB200 rack: 72 GPUs on one fabric, 64 of them where a job of 64 trays takes segments of 16") {
   const auto rack = cluster_of("{preset: gb200-nvl72}");
   CHECK(rack.device_count() == 72);
   CHECK(rack.domains() == 1);
   CHECK(route_text(rack, 0, 71) == "node0:gpu0->fabric, node17:fabric->gpu3 at 900 GB/s in 600 ns");
-  const auto four = cluster_of("{preset: gb200-nvl72, nodes: 64, node.domain.segment: 16}");
+  const auto four = cluster_of("{preset: gb200-nvl72, nodes: 64}");
   CHECK(four.domains() == 4);
   for (int d = 0; d < 4; ++d) CHECK(four.domain_devices(d).size() == 64);
   CHECK(four.route(gpu(0), gpu(64)).bandwidth == base::BytesPerSecond(50e9));

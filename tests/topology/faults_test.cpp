@@ -61,6 +61,26 @@ TEST_CASE("without its NVLinks a GPU is reached over PCIe") {
         base::BytesPerSecond(225e9));
 }
 
+TEST_CASE("a fault that leaves a part of a wire moves no traffic: routes, NICs and wirings are those of the sound cluster") {
+  // In a DGX A100 GPU 0 and GPU 1 share a PCIe switch with NIC 0 and NIC 1, and each has one of them.
+  const std::string dgx = "{preset: dgx-a100-80gb, nodes: 2, faults: [";
+  const auto sound = cluster_of(dgx + "]}"), part = cluster_of(dgx + "{node: 0, between: [switch1, nic0], left: 0.5}]}"),
+             gone = cluster_of(dgx + "{node: 0, nic: nic0}]}");
+  CHECK(std::ranges::equal(part.nics_of(gpu(0)), sound.nics_of(gpu(0))));
+  CHECK_FALSE(std::ranges::equal(gone.nics_of(gpu(0)), sound.nics_of(gpu(0))));
+  CHECK(part.route(gpu(0), gpu(8)).links == sound.route(gpu(0), gpu(8)).links);
+  CHECK(part.route(gpu(0), gpu(8)).built == sound.route(gpu(0), gpu(8)).bandwidth);
+  CHECK(part.node_type(0) != part.node_type(1));
+  CHECK(part.wiring(0) == part.wiring(1));
+  CHECK(gone.wiring(0) != gone.wiring(1));
+  // Of two ways of one kind the wider as built: both GPUs hang on two switches, 50 GB/s by one and 40 by the other.
+  const std::string two =
+      "{nodes: 1, links: {a: {bandwidth: 50 GB/s, latency: 0 s}, b: {bandwidth: 40 GB/s, latency: 0 s}}, node: {gpus: {type: t, count: 2}, "
+      "components: [switch0, switch1], wires: [{between: [\"gpu[0-1]\", switch0], link: a}, {between: [\"gpu[0-1]\", switch1], link: b}]}, "
+      "faults: [{node: 0, between: [gpu0, switch0], left: 0.5}]}";
+  CHECK(route_text(cluster_of(two), 0, 1) == "node0:gpu0->switch0, node0:switch0->gpu1 at 25 GB/s in 0 s");
+}
+
 TEST_CASE("a failed link of the network is gone round") {
   const std::string ring = "{type: torus, link: ib, dimensions: [4]}";
   CHECK(cluster_of(nodes_on(ring, "")).route(gpu(0), gpu(1)).links.size() == 5);

@@ -149,6 +149,7 @@ TEST_CASE("a DGX H100's switch reduces in the network, a DGX A100's does not") {
   CHECK(text_of(h, paths->up) == "node1:gpu1->switch0 at 450 GB/s in 300 ns");
   CHECK(text_of(h, paths->down) == "node1:switch0->gpu1 at 450 GB/s in 300 ns");
   CHECK_FALSE(cluster_of("{preset: dgx-a100-80gb}").in_network_switch(gpu(0)));
+  CHECK_FALSE(cluster_of("{preset: dgx-h100, nodes: 2, in_network: false}").in_network_switch(gpu(9)));
 }
 
 TEST_CASE("of NICs that are equally near a GPU uses the one with the wider path") {

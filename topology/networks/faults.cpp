@@ -20,7 +20,7 @@ class FaultySwitches final : public SwitchNetwork {
         left_(left),
         graph_(switches_of(links_), links_, left) {
     for (std::size_t l = 0; l < links_.size(); ++l)
-      if (left[l] > 0) links_[l].multiple *= left[l];
+      if (left[l] > 0) links_[l].left = left[l];
   }
 
   [[nodiscard]] int switch_of(int node, int nic) const override { return network_->switch_of(node, nic); }

@@ -35,6 +35,7 @@ struct SwitchLink {
   int type = 0;             // index into the cluster's link types
   double multiple = 1;      // of the type's bandwidth
   bool has_latency = true;  // its type's
+  double left = 1;          // the share that faults leave of a link that carries anything
 };
 
 class SwitchNetwork {

@@ -155,11 +155,18 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
+// PyTorch's plans of tensor parallelism give norms a share of the positions each, and blocks their inputs so (torchtitan,
+// parallelize_llama: SequenceParallel, and Shard(1) as the layout of inputs).
+bool is_sequence_parallel(const Problem& problem, const OptionValues& o) {
+  return o.given("sequence_parallel") ? o.flag("sequence_parallel") : problem.training.framework == pcg::Framework::pytorch;
+}
+
 // The given values, and every value of what is not given.
 std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
   std::vector<GridConfig> grids;
   for (const int stage : stages_of(o)) {
     GridConfig grid = sharded_grid_of(o, stage);
+    grid.sequence_parallel = grid.tensor > 1 && is_sequence_parallel(problem, o);
     const std::vector<pcg::Recompute> recomputations =
         o.given("recompute") ? std::vector{grid.recompute} : recomputations_of(problem.model);
     for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
@@ -179,6 +186,8 @@ std::vector<Option> fsdp_options() {
        "what is sharded: optimizer state, and gradients (`zero2`), and weights (`zero3`); `search`: the quickest that fits"},
       shard_option(),
       degree_option("tensor", 1, "devices that share each layer"),
+      {"sequence_parallel", Flag{false}, "norms and dropouts are cut along the sequence among tensor ranks",
+       "`true` with `framework: pytorch`"},
       degree_option("context", 1, "devices that share the positions of a sequence"),
       {"prefetch", WholeNumber{.least = 0, .most = kLargestDegree, .by_default = -1},
        "blocks whose weights are gathered ahead of the one that is computed, at most; `zero3` only", "as the framework does"},

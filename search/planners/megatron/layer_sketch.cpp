@@ -25,7 +25,7 @@ struct Measured {
   struct Pass {
     Times times;
     double kept = 0, working = 0;
-    std::vector<double> kernels;  // per layer, the embedding with the first, the head with the last
+    double embedding = 0, head = 0;  // seconds of a micro-batch's passes before the first layer and after the last one
   };
   sim::StateBytes states;
   base::Bytes expert_weights;
@@ -52,18 +52,19 @@ Measured measured(const pcg::Plan& plan, int expert, int replicas, const Problem
   Measured m;
   m.states = sim::model_states(plan, data, framework, 0).at(0);
   m.expert_weights = expert_weights(m.states.weights, sim::model_states(plan, data, framework, 3).at(0).weights, expert, replicas);
-  const std::vector<int> layers = layers_of_blocks(plan.pcg.blocks());
+  const std::vector<int> units = units_of_blocks(plan.pcg.blocks());
+  const auto last = static_cast<std::size_t>(std::ranges::count_if(plan.pcg.blocks(), &pcg::Block::weighty)) + 1;
   pcg::Plan variant = plan;
   for (const pcg::Recompute r : recomputations) {
     variant.recompute = r;
     const sim::DeviceMemory memory = sim::device_memory(variant, data, problem.cluster, framework).at(0);
-    m.passes.push_back({times_of(estimator, plan, {r, 0}), memory.saved.at(0).value(), memory.transient.at(0).value(),
-                        layer_costs(variant, layers, problem.oracle)});
+    const Times times = times_of(estimator, plan, {r, 0});
+    estimator.use_units({r, 0}, units, last + 1);
+    m.passes.push_back(
+        {times, memory.saved.at(0).value(), memory.transient.at(0).value(), estimator.unit_s(0, 0), estimator.unit_s(last, 0)});
   }
   return m;
 }
-
-double sum(std::span<const double> seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
 PerLayer per_layer(double one, double two, double layers_of_one) {
   const double layer = std::max(0.0, two - one);
@@ -78,12 +79,9 @@ PassTimes per_layer(const Times& one, const Times& two, double layers_of_one) {
 PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, double layers_of_one) {
   PassSketch pass;
   pass.times = per_layer(one.times, two.times, layers_of_one);
-  pass.first_kernels = two.kernels.front();
-  pass.last_kernels = two.kernels.back();
-  pass.layer_kernels = per_layer(sum(one.kernels), sum(two.kernels), layers_of_one).layer;
-  // The last of two layers with the head, less the first with the embedding, is the head less the embedding.
+  // The head less the embedding is known better than what both are together.
   const double rest = pass.times.seconds.rest;
-  pass.tail = std::clamp((rest + pass.last_kernels - pass.first_kernels) / 2, 0.0, rest);
+  pass.tail = std::clamp((rest + two.head - two.embedding) / 2, 0.0, rest);
   pass.kept_bytes = per_layer(one.kept, two.kept, layers_of_one);
   pass.working_bytes = one.working;
   return pass;

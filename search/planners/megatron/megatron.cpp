@@ -42,8 +42,7 @@ std::vector<Option> options() {
        "activations, and waits for messages",
        "`lean` where `full` does not fit into memory and the framework is `generic`"},
       {"layers_per_stage", WholeNumbers{.least = 0, .most = kLargestDegree, .words = {"balanced"}},
-       "layers of each virtual stage, in the order of the layers; `balanced`: so that the slowest stage is as quick as can be, "
-       "embedding and head counted",
+       "layers of each virtual stage, in the order of the layers; `balanced`: those with which an iteration is estimated to take least",
        "equal where they divide, else `balanced`"},
       {"sequence_parallel", Flag{c.sequence_parallel}, "norms and dropouts are cut along the sequence among tensor ranks"}};
   std::ranges::move(memory_options(), std::back_inserter(options));
@@ -187,7 +186,9 @@ SearchResult plan_by_hand(const Problem& problem, const OptionValues& o) {
 
 }  // namespace
 
-Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config) { return planner.plan(config, "megatron"); }
+Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config, Balance balance) {
+  return planner.plan(config, "megatron", balance);
+}
 
 Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config) { return grid_plan(problem, config, "megatron"); }
 

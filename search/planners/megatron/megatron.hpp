@@ -8,7 +8,7 @@
 namespace search {
 
 // Refuses as GridPlanner::plan does.
-[[nodiscard]] Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config);
+[[nodiscard]] Attempt<pcg::Plan> megatron_plan(GridPlanner& planner, const GridConfig& config, Balance balance = Balance::whole);
 [[nodiscard]] Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config);
 [[nodiscard]] Planner megatron_planner();
 

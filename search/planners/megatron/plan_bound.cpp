@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "search/grid/stages.hpp"
+#include "search/grid/balance.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -53,9 +53,14 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   PlanBound known = bound(c);
   std::vector<Rank> ranks = even_ranks(c, pass);
   if (devices_are_alike_ && layers_are_all() && c.pipeline > 1) {
-    const std::span<const int> split = layers_per_stage(c, pass);
-    ranks = ranks_of(c, pass, split);
-    known = {seconds(c, s, pass.times, ranks), std::max(known.bytes, bytes(c, s, pass, kept_layers(c, split)))};
+    const int each = static_cast<int>(layers()) / (c.pipeline * c.chunks);
+    if (has_equal_stages(c)) {
+      ranks = equal_ranks(c, pass, each);
+      known.bytes = std::max(known.bytes, bytes(c, s, pass, kept_layers(c, each)));
+    } else if (c.chunks == 1) {
+      ranks.push_back({slowest_share(c, pass), 0, 0});
+    }
+    known.seconds = seconds(c, s, pass.times, ranks);
   }
   const std::pair<Cut, int> key{cut_of(c), c.data};
   auto at = replicated_.find(key);
@@ -91,27 +96,57 @@ bool PlanBounds::layers_fill_buckets(const GridConfig& c, const LayerSketch& s) 
   return std::isinf(bucket) || (dense >= bucket && (experts == 0 || experts >= bucket));
 }
 
-std::vector<PlanBounds::Rank> PlanBounds::even_ranks(const GridConfig& c, const PassSketch& pass) const {
-  const double each = layers() / c.pipeline;
-  if (pass.times.seconds.of(layers()) == 0) return {{0, 0, each}};
-  return {{1.0 / c.pipeline, (1 - 1.0 / c.pipeline) / c.chunks, each}};
+bool PlanBounds::has_equal_stages(const GridConfig& c) const {
+  const auto weighty = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
+  return c.pipeline == 1 || (!c.balanced_stages && weighty % (c.pipeline * c.chunks) == 0);
 }
 
-std::vector<PlanBounds::Rank> PlanBounds::ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const {
-  const double all = pass.times.seconds.of(layers());
-  if (all == 0) return even_ranks(c, pass);
-  std::vector<Rank> ranks(static_cast<std::size_t>(c.pipeline));
-  for (std::size_t s = 0; s < split.size(); ++s) ranks[s % ranks.size()].layers += split[s];
-  for (Rank& r : ranks) r.share = r.layers * pass.times.seconds.layer / all;
-  const double embedding = (pass.times.seconds.rest - pass.tail) / all;
-  ranks.front().share += embedding;
-  ranks.back().share += pass.tail / all;
-  for (std::size_t r = 1; r < ranks.size(); ++r)
-    ranks[r].before = ranks[r - 1].before + split[r - 1] * pass.times.seconds.layer / all + (r == 1 ? embedding : 0);
+std::vector<PlanBounds::Rank> PlanBounds::even_ranks(const GridConfig& c, const PassSketch& pass) const {
+  const double each = layers() / c.pipeline, all = pass.times.seconds.of(layers());
+  if (all == 0) return {{0, 0, each}};
+  if (has_equal_stages(c)) return {{1.0 / c.pipeline, (1 - 1.0 / c.pipeline) / c.chunks, each}};
+  // Rank r needs its share x_r of all micro-batches' seconds, and before it the first one passes what lies before: the embedding, and at
+  // least a layer for each stage but the first. As the shares add up to 1, the rank that decides needs no less than the average of all.
+  double before = 0;
+  if (layers_are_all())
+    for (int r = 1; r < c.pipeline; ++r) before += (pass.times.seconds.rest - pass.tail + (r - 1) * pass.times.seconds.layer) / all;
+  std::vector<Rank> ranks{{1.0 / c.pipeline, before / c.pipeline, 0}};
+  if (c.chunks > 1) return ranks;
+  // Without chunks what lies before are whole shares, x_0 + ... + x_(r-1) of the first micro-batch's seconds. No rank decides before the
+  // others if each share is the one before it times 1 - first / passes, and they add up to 1.
+  const double first = pass.times.first.of(layers());
+  const double passes = first + static_cast<double>(micro_batches(c, problem_.training.global_batch) - 1) * all;
+  ranks.push_back({first / passes / (1 - std::pow(1 - first / passes, c.pipeline)), 0, 0});
   return ranks;
 }
 
-double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) const {
+std::vector<PlanBounds::Rank> PlanBounds::equal_ranks(const GridConfig& c, const PassSketch& pass, int each) const {
+  const double all = pass.times.seconds.of(layers());
+  if (all == 0) return even_ranks(c, pass);
+  const double layer = pass.times.seconds.layer / all, tail = pass.tail / all, embedding = pass.times.seconds.rest / all - tail;
+  std::vector<Rank> ranks(static_cast<std::size_t>(c.pipeline));
+  for (Rank& r : ranks) r = {each * c.chunks * layer, 0, static_cast<double>(each) * c.chunks};
+  ranks.front().share += embedding;
+  ranks.back().share += tail;
+  for (std::size_t r = 1; r < ranks.size(); ++r) ranks[r].before = ranks[r - 1].before + each * layer + (r == 1 ? embedding : 0);
+  return ranks;
+}
+
+double PlanBounds::slowest_share(const GridConfig& c, const PassSketch& pass) {
+  const double all = pass.times.seconds.of(layers()), layer = pass.times.seconds.layer, embedding = pass.times.seconds.rest - pass.tail;
+  const auto [slowest, is_new] = slowest_.try_emplace({c.pipeline, embedding, layer, pass.tail});
+  if (is_new && all > 0) {
+    std::vector<double> units(static_cast<std::size_t>(layers()) + 2, layer);
+    units.front() = embedding;
+    units.back() = pass.tail;
+    const std::vector<int> split = quickest_slowest_stage(std::span(&units, 1), c.pipeline, may_be_bare(problem_.model.blocks()));
+    for (const int n : split) slowest->second = std::max(slowest->second, n * layer);
+    slowest->second = std::max({slowest->second, split.front() * layer + embedding, split.back() * layer + pass.tail});
+  }
+  return all > 0 ? slowest->second / all : 0;
+}
+
+double PlanBounds::kept_layers(const GridConfig& c, int each) const {
   // Kept outputs grow while the pipeline fills, which a few rounds of micro-batches do.
   constexpr std::int64_t kFillingRounds = 4;
   const auto filling = std::min(micro_batches(c, problem_.training.global_batch), kFillingRounds * c.pipeline);
@@ -119,23 +154,10 @@ double PlanBounds::kept_layers(const GridConfig& c, std::span<const int> split) 
   const sim::Schedule schedule{c.schedule, c.pipeline, c.chunks, static_cast<int>(filling),
                                c.overlap.experts.value_or(false)};  // the grid's are plain
   for (const sim::Slot& slot : sim::slots_of(schedule, 0)) {
-    const int layers = split[static_cast<std::size_t>(slot.chunk * c.pipeline)];
-    kept += slot.pass == sim::Pass::forward ? layers : -layers;
+    kept += slot.pass == sim::Pass::forward ? each : -each;
     most = std::max(most, kept);
   }
   return most;
-}
-
-std::span<const int> PlanBounds::layers_per_stage(const GridConfig& c, const PassSketch& pass) {
-  const int stages = c.pipeline * c.chunks, all = static_cast<int>(layers());
-  const bool equal = !c.balanced_stages && all % stages == 0;
-  std::vector<double> kernels(static_cast<std::size_t>(all), equal ? 1 : pass.layer_kernels);
-  if (!equal) kernels.front() = pass.first_kernels;
-  if (!equal) kernels.back() = pass.last_kernels;
-  const auto [split, is_new] = splits_.try_emplace({stages, kernels.front(), kernels[kernels.size() / 2], kernels.back()});
-  if (is_new && equal) split->second.assign(static_cast<std::size_t>(stages), all / stages);
-  else if (is_new) split->second = balanced_layers(std::span(&kernels, 1), stages);
-  return split->second;
 }
 
 bool PlanBounds::layers_are_all() const {

@@ -31,12 +31,9 @@ struct PassTimes {
 // Costs of the same device under one kind of recomputation, without ZeRO.
 struct PassSketch {
   PassTimes times;
-  double tail = 0;           // seconds of the part of the rest that comes after the first layer: the head and the loss
+  double tail = 0;           // seconds of the part of the rest that comes after the layers: the head and the loss
   PerLayer kept_bytes;       // from the forward to the backward pass of a micro-batch
   double working_bytes = 0;  // in addition, while a backward pass runs
-  // Seconds of the kernels alone, by which stages are balanced: the first layer with the blocks before it, one between, the last with
-  // the blocks after it.
-  double first_kernels = 0, layer_kernels = 0, last_kernels = 0;
 };
 
 struct LayerSketch {
@@ -103,10 +100,12 @@ class PlanBounds {
   // Requires: `config` says data and micro_batch, and refusal(config) is nullptr.
   // Cost: one sketch for each cut.
   [[nodiscard]] PlanBound bound(const GridConfig& config);
-  // A closer bound: layers are shared out among the stages, the schedule says what is kept, and the layers are sketched on as many
-  // replicas, with their ZeRO stage, the gradients that are still on their way after the last pass, and the update.
-  // Cost: one sketch for each cut and number of replicas.
+  // A closer bound: equal stages have whole layers, the schedule says what is kept, and the layers are sketched on as many replicas, with
+  // their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for each cut and
+  // number of replicas.
   [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
+  // Whether layers divide and are shared out equally; else the split is what costs least (balanced_layers()).
+  [[nodiscard]] bool has_equal_stages(const GridConfig& c) const;
 
  private:
   using Cut = std::tuple<int, int, int, bool, std::int64_t>;
@@ -117,10 +116,14 @@ class PlanBounds {
   struct Rank {
     double share = 0, before = 0, layers = 0;
   };
-  // The last one of ranks of equal shares.
+  // The last one of ranks of equal shares; where stages need not be equal, ranks that are no slower than the one that decides.
   [[nodiscard]] std::vector<Rank> even_ranks(const GridConfig& c, const PassSketch& pass) const;
+  // The ranks of equal stages, each of `each` layers.
   // Requires: layers_are_all().
-  [[nodiscard]] std::vector<Rank> ranks_of(const GridConfig& c, const PassSketch& pass, std::span<const int> split) const;
+  [[nodiscard]] std::vector<Rank> equal_ranks(const GridConfig& c, const PassSketch& pass, int each) const;
+  // The part of a micro-batch's passes that the slowest stage has at least, however whole layers are shared out.
+  // Requires: layers_are_all(), without chunks.
+  [[nodiscard]] double slowest_share(const GridConfig& c, const PassSketch& pass);
   // The seconds of all passes on a rank.
   [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
   // The passes, the time before they begin and after they end, and then the tail of each layer: of the rank that needs longest.
@@ -128,8 +131,8 @@ class PlanBounds {
   // The same, and the collectives among replicas.
   [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
   // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
-  [[nodiscard]] double kept_layers(const GridConfig& c, std::span<const int> split) const;
-  [[nodiscard]] std::span<const int> layers_per_stage(const GridConfig& c, const PassSketch& pass);
+  // Requires: equal stages of `each` layers.
+  [[nodiscard]] double kept_layers(const GridConfig& c, int each) const;
   // Whether each layer's gradients fill a bucket, so that those of two layers overlap as those of many do.
   [[nodiscard]] bool layers_fill_buckets(const GridConfig& c, const LayerSketch& s) const;
   // Whether the layers that stages share out are those that repeat.
@@ -147,8 +150,8 @@ class PlanBounds {
   std::map<Cut, Attempt<LayerSketch>> sketches_;
   std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // by replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
-  std::map<std::tuple<int, double, double, double>, std::vector<int>> splits_;  // by stages, and kernels of layers; equal ones: by stages
-  std::map<std::tuple<int, int, double>, double> reduced_;                      // seconds by these and bytes
+  std::map<std::tuple<int, double, double, double>, double> slowest_;  // seconds, by stages, and those of embedding, layer and head
+  std::map<std::tuple<int, int, double>, double> reduced_;             // seconds by these and bytes
 };
 
 }  // namespace search

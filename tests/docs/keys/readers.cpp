@@ -226,7 +226,7 @@ std::vector<KeyReader> cluster_readers() {
       cluster + "  network: {type: torus, link: ib, dimensions: [2]}",
       cluster + "  network: {type: custom, link: ib, switches: [a, b], attach: [{nodes: 0, to: a}, {nodes: 1, to: b}], links: [{between: "
                 "[a, b]}]}",
-      cluster + "    domain: {nodes: 2, link: ib}",
+      cluster + "    domain: {nodes: 2, link: ib, in_network: true}",
   });
   Yaml typed = yaml(cluster + "  network: {type: switch, link: ib}");
   Yaml& section = *typed.find("cluster");
@@ -364,7 +364,7 @@ std::vector<KeyReader> profile_readers() {
         "B, fp32_shards: true, "
         "weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
-        "expert_workspaces: 1, allocator_share: 0.1}"})
+        "expert_workspaces: 1, allocator_share: 0.1, reduce_buffer: 1, reuse_distance: 1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
   scenarios::IntervalModel intervals = scenarios::shipped_intervals();

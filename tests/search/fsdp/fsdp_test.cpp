@@ -9,6 +9,7 @@
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
+#include "sim/memory/memory.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {
@@ -113,4 +114,24 @@ TEST_CASE("fsdp: a batch that replicas cannot share is refused") {
   const search::SearchResult r = sharded(q.problem(), "{}");
   REQUIRE(r.termination.is_infeasible());
   CHECK(std::get<search::Refusal>(*r.termination.binding()).why == "a global batch of 30 does not divide among 4 data-parallel replicas");
+}
+
+TEST_CASE("fsdp: PyTorch's tensor ranks share what enters a block, others do where they are asked to") {
+  // Four layers, of which each keeps its input alone, of 512 positions and 1024 numbers of 4 bytes: half as much on each of two ranks. The
+  // head keeps its input and that of its norm, besides logits that are cut in any case.
+  test::Question q(kFourWideLayers, 1, kGpus, kBatch);
+  const auto saved = [&](const std::string& more) {
+    const search::SearchResult r = sharded(q.problem(), "{tensor: 2, micro_batch: 1, recompute: full" + more + "}");
+    const auto& framework = q.oracle.framework(q.training);
+    return sim::device_memory(*r.best, sim::dataflow_of(*r.best), q.cluster, framework).at(0).saved.at(0).value();
+  };
+  constexpr double kInput = 512 * 1024 * 4;
+  const double whole = saved("");
+  CHECK(saved(", sequence_parallel: false") == whole);
+  const double shared = saved(", sequence_parallel: true");
+  CHECK(whole - shared >= 4 * kInput / 2);
+  CHECK(whole - shared <= 6 * kInput / 2);
+  q.training.framework = pcg::Framework::pytorch;
+  CHECK(saved("") == saved(", sequence_parallel: true"));
+  CHECK(saved("") < saved(", sequence_parallel: false"));
 }
