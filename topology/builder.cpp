@@ -161,7 +161,7 @@ ClusterBuilder::TypeLayout ClusterBuilder::lay_out(const NodeType& type) const {
     const auto& b = nth(type.vertices, wire.b).name;
     const int first = static_cast<int>(layout.links.size());
     const int second = kind.half_duplex ? first : first + 1;
-    const auto add = [&](std::string name) { layout.links.push_back({kind.name, unique(name), bandwidth, kind.latency, built}); };
+    const auto add = [&](const std::string& name) { layout.links.push_back({kind.name, unique(name), bandwidth, kind.latency, built}); };
     add(fmt::format("{}{}{}", a, kind.half_duplex ? "--" : "->", b));
     if (!kind.half_duplex) add(fmt::format("{}->{}", b, a));
     layout.edges.push_back({wire.a, wire.b, first, built.value(), kind.latency.value()});
