@@ -29,6 +29,7 @@ JOBS ?= $(shell nproc)
 SECONDS ?= 60
 SUITES ?= quick
 DATA ?= ../shared/data/measured
+COLLECTIVES := aiconfigurator_nccl_intranode vtrain_nccl_allreduce_a100_v100 nccl_tests_public_tables vidur_network_profiles ml_engineering_allreduce multinode_h100_gb200
 SEEDS ?= 1-8
 DRAWS ?= 50
 EACH ?= 8
@@ -94,7 +95,7 @@ accuracy: build
 	cp tools/converters/points/*.csv build/accuracy
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
-	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=$(DATA)/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
 docs: build
 	tools/docs/shown_outputs.py build/foreshard README.md docs/tutorial.md

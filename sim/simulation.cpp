@@ -70,6 +70,7 @@ void note_memory(const topology::Cluster& cluster, const profiles::FrameworkProf
   if (reserved > base::Bytes(0)) r.notes.emplace_back("memory-of-context", reserved.value());
   const base::Bytes free_blocks = r.memory.held + (r.memory.peak - reserved + r.memory.held) * framework.memory.allocator_share;
   if (free_blocks > base::Bytes(0)) r.notes.emplace_back("memory-of-allocator", free_blocks.value());
+  if (r.memory.in_update) r.notes.emplace_back("memory-peak-in-update");
 }
 
 void note_recomputation(const pcg::Plan& plan, SimulationResult& r) {

@@ -42,6 +42,19 @@ void override_key(base::Yaml& cluster, const base::Yaml::Entry& entry, const std
   base::patch_yaml(cluster, entry.key, entry.value, sink, path + "." + entry.key, unknown);
 }
 
+// The cluster section of a preset's document. An instance of a cloud begins with the preset of the machine that its nodes are.
+base::Yaml whole_preset(const base::Yaml& document) {
+  base::Yaml own = *document.find("cluster");
+  const base::Yaml* machine = own.find("preset");
+  if (machine == nullptr) return own;
+  base::Yaml cluster = *base::parse_yaml(std::string(preset_files().text(machine->scalar)), machine->scalar).find("cluster");
+  own.erase("preset");
+  base::Diagnostics sink;
+  for (const auto& entry : own.entries) override_key(cluster, entry, "cluster", sink);
+  sink.throw_if_any();
+  return cluster;
+}
+
 // The cluster section of a file's document: of a cluster file, or a scenario, whose other keys are not ours to judge.
 base::Yaml section_of_file(const base::Yaml& document) {
   base::Diagnostics sink;
@@ -123,8 +136,7 @@ Cluster load_cluster_argument(const std::string& word) {
 std::vector<std::string> preset_names() { return preset_files().names(); }
 
 const base::Yaml* preset_section(std::string_view name) {
-  static const base::ParsedFiles<base::Yaml> kSections(preset_files(),
-                                                       [](const base::Yaml& document) { return *document.find("cluster"); });
+  static const base::ParsedFiles<base::Yaml> kSections(preset_files(), whole_preset);
   return kSections.find(name);
 }
 

@@ -6,7 +6,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
+#include <string>
+
+#include "base/numbers.hpp"
 
 namespace measured {
 namespace {
@@ -19,12 +24,12 @@ class CollectiveRows : public TableRows {
   using TableRows::TableRows;
 
   // Calls use(row, preset, kind) for each row whose machine has a preset and whose collective is one of ours; the other rows are counted.
-  // machine(row) is the machine's name in the table; the column `op` names the collective.
+  // machine(row) is the machine's name in the table; `collective` is the column of the collective's.
   template <class Machine, class Use>
-  void each(const Names& presets, Machine machine, Use use) {
+  void each(const Names& presets, Machine machine, Use use, std::string_view collective = "op") {
     for (const CsvRow& row : t_.rows()) {
       const auto preset = ours(presets, machine(row), "no cluster preset for");
-      const auto k = preset ? kind(t_.cell(row, "op")) : std::nullopt;
+      const auto k = preset ? kind(t_.cell(row, collective)) : std::nullopt;
       if (k) use(row, *preset, *k);
     }
   }
@@ -95,20 +100,24 @@ void read_vtrain(const CsvTable& t, CollectiveRows& c) {
 
 bool is_single_process(const CsvTable& t, const CsvRow& row) { return t.cell(row, "notes").find("single process") != std::string::npos; }
 
-// A process that drives eight GPUs launches on one after another: up to a quarter above its least time, a row has measured the host.
+// A host that launches for all GPUs one after another, or from Python: up to a quarter above its least time, a row has measured the host.
 constexpr double kLaunchBound = 1.25;
 
-// Least time of each collective in the rows of single processes, in microseconds.
-std::map<std::string, double> launch_floors(const CsvTable& t) {
-  std::map<std::string, double> floors;
-  for (const CsvRow& row : t.rows()) {
-    if (!is_single_process(t, row)) continue;
-    if (const auto us = t.number(row, "oop_time_us"); us && *us > 0) {
-      const auto [at, is_new] = floors.try_emplace(t.cell(row, "op"), *us);
-      if (!is_new) at->second = std::min(at->second, *us);
+// Least number in a column over the rows of a machine whose host the rows may have measured, for each collective.
+std::map<std::string, double> least_times(const CsvTable& t, const std::function<std::optional<double>(const CsvRow&)>& time) {
+  std::map<std::string, double> least;
+  for (const CsvRow& row : t.rows())
+    if (const auto seconds = time(row); seconds && *seconds > 0) {
+      const auto [at, is_new] = least.try_emplace(t.cell(row, "op"), *seconds);
+      if (!is_new) at->second = std::min(at->second, *seconds);
     }
-  }
-  return floors;
+  return least;
+}
+
+// The time of a collective whose bus bandwidth a table gives: bytes of the whole buffer over it, times the share that a wire carries.
+std::optional<double> seconds_of_bus(profiles::CollectiveKind kind, double gpus, double bytes, std::optional<double> gb_per_s) {
+  if (!gb_per_s || !(*gb_per_s > 0)) return std::nullopt;
+  return (kind == profiles::CollectiveKind::all_reduce ? 2 : 1) * (gpus - 1) / gpus * bytes / (*gb_per_s * 1e9);
 }
 
 // nccl-tests runs that were published. A machine is known by its GPU and network columns together.
@@ -116,21 +125,22 @@ void read_nccl_tests(const CsvTable& t, CollectiveRows& c) {
   static const Names kPresets = {
       {"A100-SXM4-40GB, NVLink3+NVSwitch", "dgx-a100-40gb"},
       {"A100 (DGX A100), 8x ConnectX-6 HDR200 IB per node", "dgx-a100-40gb"},
-      {"A100-SXM4-40GB (BM.GPU4.8), 16x100Gb RoCE per node", "dgx-a100-40gb"},  // two adapters per GPU: as much as one HDR
+      {"A100-SXM4-40GB (BM.GPU4.8), 16x100Gb RoCE per node", "oci-bm.gpu4.8"},
       {"A100-80GB (p4de.24xlarge), 4x100Gb EFA per node", "aws-p4de.24xlarge"},
       {"H100 (p5.48xlarge), 32x100Gb EFA per node (3200Gb/s)", "aws-p5.48xlarge"},
       {"H100 (p5.48xlarge), 3200Gb/s EFA; EKS", "aws-p5.48xlarge"},
       {"H100 (p5.48xlarge), NVLink4+NVSwitch (NVLS)", "aws-p5.48xlarge"},
+      {"H100 (GCP A3 Mega), 8x200Gb GPUDirect-TCPXO", "gcp-a3-megagpu-8g"},
       {"H100 SXM (CoreWeave HGX), 8x400Gb NDR IB", "dgx-h100"},
       {"GB200 NVL72, NVLink5 NVL72", "gb200-nvl72"},
       {"GB200 NVL72, 2 racks NVL72 + IB", "gb200-nvl72"},
       {"GB200 NVL72, 20 racks NVL72 + IB", "gb200-nvl72"},
   };
-  const std::map<std::string, double> floors = launch_floors(t);
+  const auto launched = [&](const CsvRow& row) { return is_single_process(t, row) ? t.number(row, "oop_time_us", 1e-6) : std::nullopt; };
+  const std::map<std::string, double> least = least_times(t, launched);
   const auto machine = [&](const CsvRow& row) { return t.cell(row, "gpu") + ", " + t.cell(row, "network"); };
   c.each(kPresets, machine, [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
-    const auto us = t.number(row, "oop_time_us");
-    if (is_single_process(t, row) && us && *us < kLaunchBound * floors.at(t.cell(row, "op")))
+    if (const auto s = launched(row); s && *s < kLaunchBound * least.at(t.cell(row, "op")))
       return c.leave_out("as quick as one process launches");
     c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"),
           t.number(row, "oop_time_us", 1e-6));
@@ -147,16 +157,46 @@ void read_vidur(const CsvTable& t, CollectiveRows& c) {
   });
 }
 
-// ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose.
+// ml-engineering: bus bandwidths of all-reduce. Runs with an algorithm switched off do not show what the library would choose. P6 was
+// measured from Python.
 void read_ml_engineering(const CsvTable& t, CollectiveRows& c) {
-  static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}};
+  static const Names kPresets = {{"H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"B200 (AWS P6-B200)", "aws-p6-b200.48xlarge"}};
+  const auto seconds = [&](const CsvRow& row, profiles::CollectiveKind kind) {
+    return seconds_of_bus(kind, c.required(row, "n_gpus"), c.required(row, "bytes"), t.number(row, "busbw_GBps"));
+  };
+  const auto launched = [&](const CsvRow& row) {
+    const bool may_be = t.cell(row, "gpu") == "B200 (AWS P6-B200)" && t.cell(row, "n_nodes") == "1";
+    return may_be ? seconds(row, profiles::CollectiveKind::all_reduce) : std::nullopt;
+  };
+  const std::map<std::string, double> least = least_times(t, launched);
   c.each(kPresets, in_column(t, "gpu"), [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
     if (t.cell(row, "network").find("NVLS off") != std::string::npos) return c.leave_out("the algorithm was forced");
-    const double gpus = c.required(row, "n_gpus"), bytes = c.required(row, "bytes");
-    std::optional<double> seconds;  // busbw = 2 (n-1)/n S/t
-    if (const auto busbw = t.number(row, "busbw_GBps"); busbw && *busbw > 0) seconds = 2 * (gpus - 1) / gpus * bytes / (*busbw * 1e9);
-    c.add(row, preset, c.required(row, "n_nodes"), gpus, kind, bytes, seconds);
+    if (const auto s = launched(row); s && *s < kLaunchBound * least.at(t.cell(row, "op")))
+      return c.leave_out("as quick as Python launches");
+    c.add(row, preset, c.required(row, "n_nodes"), c.required(row, "n_gpus"), kind, c.required(row, "bytes"), seconds(row, kind));
   });
+}
+
+// Rows of many authors, most of several nodes. Of P6 they are ml-engineering's, of exchanges among experts they tell no bytes.
+void read_many_authors(const CsvTable& t, CollectiveRows& c) {
+  static const Names kPresets = {
+      {"H100 GCP A3 Mega (8 x 200 Gb/s GPUDirect-TCPXO per node)", "gcp-a3-megagpu-8g"},
+      {"H100 Nebius HGX (8 x 400 Gb/s IB)", "dgx-h100"},
+      {"H100 HGX", "oci-bm.gpu.h100.8"},  // eight adapters of 400 Gb/s of RoCE (NVIDIA/nccl issue 1221)
+      {"H200 HGX", "dgx-h200"},
+      {"GB200 one tray (ND GB200 v6)", "gb200-nvl72"},
+  };
+  c.each(
+      kPresets, in_column(t, "system"),
+      [&](const CsvRow& row, const std::string& preset, profiles::CollectiveKind kind) {
+        if (t.cell(row, "notes").find("NVLS off") != std::string::npos) return c.leave_out("the algorithm was forced");
+        if (!base::parse_number(t.cell(row, "bytes"))) return c.leave_out("no bytes");
+        const double gpus = c.required(row, "n_gpus"), bytes = c.required(row, "bytes");
+        const auto measured = t.number(row, "time_us", 1e-6);
+        c.add(row, preset, c.required(row, "n_nodes"), gpus, kind, bytes,
+              measured ? measured : seconds_of_bus(kind, gpus, bytes, t.number(row, "busbw_GBps")));
+      },
+      "collective");
 }
 
 }  // namespace
@@ -169,6 +209,7 @@ bool read_collective_table(const CsvTable& t, Measurements& into) {
       {{"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "oop_time_us", "notes"}, read_nccl_tests},
       {{"network_device", "op", "num_workers", "devices_per_node", "bytes", "median_ms"}, read_vidur},
       {{"op", "gpu", "n_gpus", "n_nodes", "network", "bytes", "busbw_GBps"}, read_ml_engineering},
+      {{"system", "n_nodes", "n_gpus", "collective", "bytes", "busbw_GBps", "time_us", "notes"}, read_many_authors},
   };
   return read_known(kTables, t, into);
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <string_view>
 
 #include "base/diagnostics.hpp"
@@ -73,7 +76,7 @@ std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
 FigureTable comparison_table(const confidence::Assessment& a) {
   FigureTable t{confidence::Subject::iteration,
                 {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
-                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter", "bias", "inside", "width"},
+                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter", "bias"},
                 {}};
   const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
   const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
@@ -84,8 +87,7 @@ FigureTable comparison_table(const confidence::Assessment& a) {
     t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
                       error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
                       tau(c.tau_apart), tau(c.tau_of_truth), chooses ? percent(c.regret) : kNothing,
-                      g.repeats ? percent(g.repeats->scatter) : kNothing, signed_percent(g.time.bias), rounded_percent(g.coverage),
-                      rounded_percent(g.interval_width)});
+                      g.repeats ? percent(g.repeats->scatter) : kNothing, signed_percent(g.time.bias)});
   }
   return t;
 }
@@ -133,6 +135,32 @@ FigureTable left_out_table(const confidence::Assessment& a) {
   for (const confidence::LeftOutPairs& p : a.left_out_pairs)
     t.rows.push_back({std::string(scenarios::kChangeNames[static_cast<std::size_t>(p.kind)]), std::to_string(p.pairs),
                       std::to_string(p.publications), p.inside ? percent(*p.inside) : kNothing, rounded_percent(p.width)});
+  return t;
+}
+
+// Mean errors of collectives, by machine and by the decade of their bytes.
+FigureTable size_table(const confidence::Assessment& a) {
+  constexpr int kDecades = 7, kLeast = 4;  // the first holds all below 10^kLeast bytes, the last all above
+  FigureTable t{confidence::Subject::collective,
+                {"machine", "collectives", "below 10 kB", "to 100 kB", "to 1 MB", "to 10 MB", "to 100 MB", "to 1 GB", "above"},
+                {}};
+  std::map<std::string, std::array<std::vector<double>, kDecades>> errors;
+  for (const confidence::Item& i : a.items)
+    if (i.subject == confidence::Subject::collective && i.failure.empty()) {
+      const int decade = static_cast<int>(std::log10(i.bytes.value())) - kLeast + 1;
+      errors[i.machine][static_cast<std::size_t>(std::clamp(decade, 0, kDecades - 1))].push_back(std::abs(i.predicted / i.measured - 1));
+    }
+  for (const auto& [machine, decades] : errors) {
+    Row row{machine, ""};
+    std::size_t all = 0;
+    for (const std::vector<double>& decade : decades) {
+      all += decade.size();
+      row.push_back(decade.empty() ? kNothing
+                                   : percent(std::accumulate(decade.begin(), decade.end(), 0.0) / static_cast<double>(decade.size())));
+    }
+    row[1] = std::to_string(all);
+    t.rows.push_back(std::move(row));
+  }
   return t;
 }
 
@@ -225,6 +253,7 @@ std::string text_report(const confidence::Assessment& a) {
   if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
     text += "\nintervals of points that did not make them\n" + aligned(t);
   if (const FigureTable t = left_out_table(a); !t.rows.empty()) text += "\ncomparisons, of sources that did not make them\n" + aligned(t);
+  if (const FigureTable t = size_table(a); !t.rows.empty()) text += "\nmean errors of collectives, by their bytes\n" + aligned(t);
   text += "\nWorst cases\n";
   for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
@@ -248,8 +277,9 @@ std::string markdown_tables(const confidence::Assessment& a) {
     text += "\n" + comparison_sentence(a) + "\n";
   }
   for (const FigureTable& t : figure_tables(a))
-    if (t.subject != confidence::Subject::memory && (t.subject != confidence::Subject::iteration || compared.rows.empty()))
+    if (t.subject == confidence::Subject::kernel || (t.subject == confidence::Subject::iteration && compared.rows.empty()))
       add(heading_of(t.subject), t);
+  if (const FigureTable t = size_table(a); !t.rows.empty()) add("Collectives: mean errors by their bytes", t);
   if (const FigureTable t = memory_table(a); !t.rows.empty()) add("Memory", t);
   return text;
 }

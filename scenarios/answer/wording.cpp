@@ -64,6 +64,8 @@ const Sentence& sentence_of(const std::string& code) {
       {"memory-of-allocator", detail,
        "free blocks that the framework's allocator keeps, {:GiB} more at the peak, do not count for whether a plan fits"},
       {"memory-of-context", detail, "memory has {:GiB} of a GPU for its context and the buffers of the communication library"},
+      {"memory-peak-in-update", detail,
+       "memory is fullest while the optimizer updates weights: activations are gone by then, its own temporaries count as the optimizer's"},
       {"misaligned-products", caution,
        "{:.0%} of the FLOPs of linear layers are in rows of no whole multiple of {} numbers ({}: {}): tensor cores take longer (an H200 2 "
        "to 6 times), which is not in the forecast; a padded size avoids it"},
@@ -79,7 +81,7 @@ const Sentence& sentence_of(const std::string& code) {
        "the pipeline stays full from one iteration to the next, and gradients are applied to weights that are one update newer"},
       {"overlap-unused", caution, "overlap tensor changes nothing, because no product has a gather before it or a reduce-scatter after it"},
       {"partial-link", caution,
-       "a fault leaves {:.0%} of {}{:, and a part of # other links}: libraries share bytes out as if it were whole, and all wait for it; "
+       "a fault leaves {:.0%} of {}{:, and a part of # more}: libraries share bytes out as if it were whole, and all wait for it; "
        "without it (left: 0) they would take another way"},
       {"power-limit", assumption, "{} may draw {:g} of {:g} W: tensor cores run at {:.2f} of their clock, its cube root, an assumption"},
       {"recompute-unused", caution, "recompute: selective changes nothing, because no attention of this model keeps its scores"},

@@ -31,6 +31,8 @@ struct Item {
   bool out_of_memory = false;            // the forecast says that what ran does not fit
   std::optional<IterationFacts> facts;   // of an iteration that has a forecast
   std::string failure;                   // why there is no forecast; empty: there is one
+  std::string machine;                   // of a collective: "dgx-h100, 2 nodes"
+  base::Bytes bytes;                     // of a collective
 };
 
 // Mean errors of a closed formula over a group's points, fitted without the group, without its

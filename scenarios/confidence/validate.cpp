@@ -93,6 +93,8 @@ Item item_of(const measured::CollectiveMeasurement& m, Clusters& clusters) {
   i.subject = Subject::collective;
   i.group = fmt::format("{} {} on {} of {} node{}, {} 1 MB", m.cluster, profiles::to_text(m.kind), m.gpus, m.nodes, m.nodes > 1 ? "s" : "",
                         m.bytes < fit::kShortMessage ? "below" : "from");
+  i.machine = fmt::format("{}, {} node{}", m.cluster, m.nodes, m.nodes > 1 ? "s" : "");
+  i.bytes = m.bytes;
   i.id = base::to_text(m.bytes);
   i.where = m.source;
   i.measured = m.time;

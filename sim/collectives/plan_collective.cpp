@@ -186,10 +186,10 @@ std::optional<Collective> plan_with(Algorithm a, const CollectiveRequest& r, int
 }
 
 std::span<const Algorithm> automatic_algorithms(const NetworkProfile* profile) {
-  static constexpr std::array kOfNccl = {Algorithm::ring,           Algorithm::tree,     Algorithm::in_switch,
-                                         Algorithm::in_switch_tree, Algorithm::pairwise, Algorithm::forwarded};
+  static constexpr std::array kByWires = {Algorithm::ring,     Algorithm::tree,      Algorithm::in_switch,     Algorithm::in_switch_tree,
+                                          Algorithm::pairwise, Algorithm::forwarded, Algorithm::bulk_forwarded};
   if (profile != nullptr) return kAlgorithms;
-  return kOfNccl;
+  return kByWires;
 }
 
 CollectivePlanner::CollectivePlanner(const topology::Cluster& cluster, const CollectiveConfig& config)

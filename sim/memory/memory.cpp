@@ -343,7 +343,8 @@ MemoryUse use_of(const DeviceMemory& m, const Peak& p, base::Bytes held, const L
           p.activations,
           m.fixed + p.transient - missing + limits.reserved,
           device,
-          held};
+          held,
+          p.update > base::Bytes(0)};
 }
 
 // The use of each device that is used, on the rank on which it needs most.

@@ -89,7 +89,8 @@ struct MemoryUse {
   base::Bytes peak, capacity;
   base::Bytes weights, gradients, optimizer, activations, workspace;
   base::DeviceId device;
-  base::Bytes held;  // by the framework's allocator beside the peak, in pools of other streams; whether a plan fits leaves it out
+  base::Bytes held;        // by the framework's allocator beside the peak, in pools of other streams; whether a plan fits leaves it out
+  bool in_update = false;  // the peak is while the optimizer updates weights, when activations are gone
   [[nodiscard]] bool fits() const { return peak <= capacity; }
   // It fits by less than what such a forecast is usually wrong by.
   [[nodiscard]] bool is_tight() const { return fits() && peak > capacity * (1 - kMemoryMargin); }

@@ -226,8 +226,8 @@ class Compiler {
 
   [[nodiscard]] bool is_held_up(std::uint32_t device_class) const {
     const HostWork& host = hosts_[device_class];
-    const bool blocked = program_.blocking_launches && host.first_s;  // what another stage's block launches here comes in no order
-    return host.launches_s > 0 && (merged_ || blocked || host.most_waited_s > kLaunchTolerance * host.kernels_s);
+    if (!host.first_s) return false;  // what another stage's block launches here, as gathers after its messages, comes in no order
+    return host.launches_s > 0 && (merged_ || program_.blocking_launches || host.most_waited_s > kLaunchTolerance * host.kernels_s);
   }
   // The launch that kernels have to wait for on a class, if there is one. `waits`: what the kernels wait for.
   std::optional<std::uint32_t> launch_of(const Compute& kernels, std::uint32_t device_class, const Waits& waits) {

@@ -23,6 +23,16 @@ TEST_CASE("launches that block make every schedule longer, and none waits for ev
   }
 }
 
+TEST_CASE("what a message's receivers gather is in no order with their own launches: passes side by side do not wait for ever") {
+  // Two replicas of four stages of two tensor ranks; hosts wait for messages.
+  const auto cluster = test::dgx_a100(4, 4);
+  const pcg::Plan plan = test::megatron({.layers = 8, .batch = 16},
+                                        {.tensor = 2, .pipeline = 4, .micro_batch = 1, .schedule = pcg::ScheduleKind::dual_pipe}, cluster);
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::megatron);
+  CHECK(sim::simulate_plan(plan, cluster, config).iteration_time.value() > 0);
+}
+
 TEST_CASE("a collective waits for the latest of its hosts, a message for none") {
   // Of hosts that are late by exponential times of mean 6 us the latest of n is late by 6 us (1 + 1/2 + ... + 1/n) on average, of which
   // each has 6 us itself.

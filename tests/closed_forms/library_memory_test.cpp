@@ -157,6 +157,8 @@ TEST_CASE("the peak is that of the passes or that of the update, whichever is la
   CHECK((use(update).peak - use(passes).peak).value() == test::about(1e10 - passes[0].saved[0].value() - passes[0].transient[0].value()));
   CHECK((use(update).optimizer - use(passes).optimizer).value() == test::about(1e10));
   CHECK(use(update).activations == base::Bytes(0));
+  CHECK(use(update).in_update);
+  CHECK_FALSE(use(passes).in_update);
 }
 
 TEST_CASE("what the loss needs for a moment is gone when layers are computed again") {
@@ -185,4 +187,22 @@ TEST_CASE("gradients are reduced from a buffer that ZeRO 2 has in its backward p
     CHECK((with.transient.at(0) - without.transient.at(0)).value() == test::about(zero == 2 ? kBuffer : 0));
     CHECK(with.saved == without.saved);
   }
+}
+
+TEST_CASE(
+    "weights stay gathered that come back within the reuse distance: from a layer's pass to its backward pass come those after it, twice") {
+  // The peak is in the backward pass of the last layer, whose own weights are there anyway: of the layers before it each stays that few
+  // enough parameters follow. The head's are the embedding's, which come first.
+  const topology::Cluster cluster = test::dgx_a100(1, 2);
+  test::Shape shape;
+  shape.layers = 4;
+  const pcg::Plan plan = test::megatron(shape, {.data = 2, .zero = 3}, cluster);
+  const auto transient = [&](double distance) {
+    profiles::FrameworkProfile f = with_behaviour({.reuse_distance = distance});
+    f.prefetch_units = 0;
+    return memory_with(plan, cluster, f).transient.at(0).value();
+  };
+  const double layer = 12 * kLibraryWidth * kLibraryWidth + 13 * kLibraryWidth, none = transient(0);
+  for (const int stay : {1, 2, 3}) CHECK(transient(2 * stay * layer) - none == test::about(2 * (stay - 1) * layer));
+  CHECK(transient(1e12) - none == test::about(2 * (3 * layer + (kLibraryEntries + 256) * kLibraryWidth)));  // the embedding, too
 }

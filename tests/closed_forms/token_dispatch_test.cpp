@@ -301,3 +301,19 @@ TEST_CASE("a stage that has the loss alone holds what it keeps beside another pa
   CHECK(m.layer[1] == m.saved[1]);
   CHECK(m.layer[0] < m.saved[0]);
 }
+
+TEST_CASE("HybridEP among GPUs of which no library was measured takes what the wires do") {
+  const topology::Cluster cluster = topology::load_cluster(
+      topology::expand_cluster(base::parse_yaml("{preset: dgx-a100-80gb, network_profile: none}", "test"), "cluster"), "cluster");
+  std::vector<topology::DeviceId> group;
+  for (std::uint32_t d = 0; d < 8; ++d) group.emplace_back(d);
+  sim::CollectivePlanner planner(cluster, {});
+  const auto seconds = [&](bool bulk) {
+    sim::Forwarding forwarding{.copies = 1};
+    forwarding.bulk = bulk;
+    return planner.plan(sim::CollectiveKind::all_to_all, base::Bytes(8e9), group, forwarding).estimate.value();
+  };
+  // Each of 8 ranks sends 7 of its 8 GB over 300 GB/s.
+  CHECK(seconds(true) == test::about(7e9 / 300e9, 1e-3));
+  CHECK(seconds(true) == test::about(seconds(false)));
+}

@@ -126,3 +126,25 @@ TEST_CASE("ml-engineering: times from bus bandwidths, forced algorithms left out
   check_row(m.collectives[0], "dgx-h200", 1, 8, CollectiveKind::all_reduce, 8e9, 2 * 7.0 / 8 * 8e9 / 400e9);
   CHECK(noted(m, "the algorithm was forced"));
 }
+
+TEST_CASE("rows of many authors: times, or bus bandwidths; forced algorithms and exchanges without bytes are left out") {
+  const Measurements m = read(
+      "system,n_nodes,gpus_per_node,n_gpus,collective,bytes,busbw_GBps,algbw_GBps,time_us,notes,source\n"
+      "H100 Nebius HGX (8 x 400 Gb/s IB),2,8,16,all_reduce,1048576,22.3,11.89,88,torch,s\n"
+      "H200 HGX,1,8,8,all_gather,8000000000,350,,,ring,s\nH100 HGX,2,8,16,all_reduce,8000000000,330,,,NVLS off,s\n"
+      "H100 HGX,1,8,8,all_reduce,large,476,,,NVLS,s\nH200 HGX,1,8,8,ep_combine,,,43.6,,HybridEP,s\n");
+  REQUIRE(m.collectives.size() == 2);
+  check_row(m.collectives[0], "dgx-h100", 2, 16, CollectiveKind::all_reduce, 1048576, 88e-6);
+  check_row(m.collectives[1], "dgx-h200", 1, 8, CollectiveKind::all_gather, 8e9, 7.0 / 8 * 8e9 / 350e9);
+  for (const char* const why : {"the algorithm was forced", "no bytes", "no such collective here: ep_combine"}) CHECK(noted(m, why));
+}
+
+TEST_CASE("ml-engineering's P6: what Python cannot launch faster is left out on one node") {
+  const std::string head = "op,gpu,n_gpus,n_nodes,network,bytes,busbw_GBps,algbw_GBps,source\n", p6 = "all_reduce,B200 (AWS P6-B200),";
+  const Measurements m = read(head + p6 + "8,1,NVLink5,1000000,35,,s\n" + p6 + "8,1,NVLink5,1000000000,700,,s\n" + p6 +
+                              "32,4,EFA v4 8x400Gb per node,1000000,5,,s\n");
+  REQUIRE(m.collectives.size() == 2);
+  check_row(m.collectives[0], "aws-p6-b200.48xlarge", 1, 8, CollectiveKind::all_reduce, 1e9, 2 * 7.0 / 8 * 1e9 / 700e9);
+  check_row(m.collectives[1], "aws-p6-b200.48xlarge", 4, 32, CollectiveKind::all_reduce, 1e6, 2 * 31.0 / 32 * 1e6 / 5e9);
+  CHECK(noted(m, "1 rows left out: as quick as Python launches"));
+}

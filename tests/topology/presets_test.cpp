@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "clusters.hpp"
@@ -15,9 +16,9 @@ using namespace topology_test;
 
 TEST_CASE("the presets that ship") {
   CHECK(fmt::format("{}", fmt::join(topology::preset_names(), " ")) ==
-        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge dgx-1v dgx-2 dgx-a100-40gb dgx-a100-80gb dgx-b200 dgx-b300 dgx-h100 dgx-h200 "
-        "gb200-nvl72 gb300-nvl72 h20-node h800-node mi250x-frontier mi300x-node mi325x-node pcie-a100 pcie-l40s-4 pcie-v100 summit "
-        "titan-xp-4");
+        "aws-p3.16xlarge aws-p4de.24xlarge aws-p5.48xlarge aws-p5en.48xlarge aws-p6-b200.48xlarge dgx-1v dgx-2 dgx-a100-40gb "
+        "dgx-a100-80gb dgx-b200 dgx-b300 dgx-h100 dgx-h200 gb200-nvl72 gb300-nvl72 gcp-a3-megagpu-8g h20-node h800-node mi250x-frontier "
+        "mi300x-node mi325x-node oci-bm.gpu.h100.8 oci-bm.gpu4.8 pcie-a100 pcie-l40s-4 pcie-v100 summit titan-xp-4");
 }
 
 TEST_CASE("every preset loads, as one node and as three, under its own name") {
@@ -42,12 +43,15 @@ TEST_CASE("presets have the figures that are published of their machines") {
   };
   // Data sheets and secondary pages as the presets name them: bandwidths of one direction, half of what is often printed.
   const Machine machines[] = {
-      {"gb200-nvl72", "gb200-186gb", 4, 72, 900, 50},    {"gb300-nvl72", "gb300-288gb", 4, 72, 900, 100},
-      {"dgx-b300", "b300-sxm-288gb", 8, 8, 900, 100},    {"dgx-b200", "b200-sxm-180gb", 8, 8, 900, 50},
-      {"h800-node", "h800-sxm-80gb", 8, 8, 200, 50},     {"h20-node", "h20-sxm-96gb", 8, 8, 450, 50},
-      {"mi300x-node", "mi300x-192gb", 8, 8, 64, 50},     {"mi325x-node", "mi325x-256gb", 8, 8, 64, 50},
-      {"mi250x-frontier", "mi250x-64gb", 8, 8, 200, 25}, {"pcie-l40s-4", "l40s-48gb", 4, 4, 32, 12.5},
-      {"dgx-h100", "h100-sxm-80gb", 8, 8, 450, 50},
+      {"gb200-nvl72", "gb200-186gb", 4, 72, 900, 50},         {"gb300-nvl72", "gb300-288gb", 4, 72, 900, 100},
+      {"dgx-b300", "b300-sxm-288gb", 8, 8, 900, 100},         {"dgx-b200", "b200-sxm-180gb", 8, 8, 900, 50},
+      {"h800-node", "h800-sxm-80gb", 8, 8, 200, 50},          {"h20-node", "h20-sxm-96gb", 8, 8, 450, 50},
+      {"mi300x-node", "mi300x-192gb", 8, 8, 64, 50},          {"mi325x-node", "mi325x-256gb", 8, 8, 64, 50},
+      {"mi250x-frontier", "mi250x-64gb", 8, 8, 200, 25},      {"pcie-l40s-4", "l40s-48gb", 4, 4, 32, 12.5},
+      {"dgx-h100", "h100-sxm-80gb", 8, 8, 450, 50},           {"aws-p5.48xlarge", "h100-sxm-80gb", 8, 8, 450, 50},
+      {"aws-p5en.48xlarge", "h200-sxm-141gb", 8, 8, 450, 50}, {"aws-p6-b200.48xlarge", "b200-sxm-180gb", 8, 8, 900, 50},
+      {"gcp-a3-megagpu-8g", "h100-sxm-80gb", 8, 8, 450, 25},  {"oci-bm.gpu.h100.8", "h100-sxm-80gb", 8, 8, 450, 50},
+      {"oci-bm.gpu4.8", "a100-sxm-40gb", 8, 8, 300, 25},
   };
   for (const Machine& m : machines) {
     CAPTURE(m.preset);
@@ -69,6 +73,21 @@ TEST_CASE("presets have the figures that are published of their machines") {
   int global = 0;
   for (const auto& l : frontier.links()) global += l.name.starts_with("group0.") && l.name.find("->group1.") != std::string::npos;
   CHECK(global == 4);
+}
+
+TEST_CASE("an instance of a cloud is the machine that its preset begins with, on the cloud's own network") {
+  const auto instance = cluster_of("{preset: gcp-a3-megagpu-8g, nodes: 2}"), machine = cluster_of("{preset: dgx-h100, nodes: 2}");
+  CHECK(instance.network_profile() == machine.network_profile());
+  const auto types = [](const topology::Cluster& c) {
+    std::map<std::string, int> count;
+    for (const auto& l : c.links()) ++count[l.type];
+    return count;
+  };
+  const std::map<std::string, int> expected = types(machine);
+  CHECK(types(instance).at("nvlink") == expected.at("nvlink"));
+  CHECK(types(instance).at("pcie") == expected.at("pcie"));
+  CHECK(types(instance).at("tcpx") >= 16);
+  CHECK_FALSE(types(instance).contains("infiniband"));
 }
 
 TEST_CASE("all of Summit loads") {

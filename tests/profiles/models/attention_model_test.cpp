@@ -37,6 +37,15 @@ TEST_CASE("a window of 128 of 1024 keys masks keys: 256 x (1 - 1/8) = 224 keys m
   CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * (128 + 100 + 224) * 200 / 50e12));
 }
 
+TEST_CASE("a window's blocks are some of the whole triangle's: no window takes more than it") {
+  const auto seconds = [](std::int64_t reach, double met) {
+    return profiles::attention_seconds(kModel, 100e12, attention(KernelKind::attention, 8, 512, reach, met));
+  };
+  CHECK(seconds(384, 240.5) == test::about(seconds(512, 256.5)));
+  CHECK(seconds(384, 240.5) == test::about(1e-6 + 2.0 * 4096 * 356.5 * 200 / 50e12));
+  CHECK(seconds(128, 112.5) == test::about(seconds(512, 256.5)));
+}
+
 TEST_CASE("more heads, queries or keys never take less time") {
   CHECK(rc::check([] {
     const auto kind = *rc::gen::element(KernelKind::attention, KernelKind::attention_gradient);

@@ -51,7 +51,7 @@ STACKS = {
 
 
 def internevo_network(row):
-    """Four adapters of 100 Gb/s in a node, RoCE (doc/en/train_performance.md, "4 * 100Gb RoCE"). No preset has RoCE: it is InfiniBand's link with its rate."""
+    """Four adapters of 100 Gb/s in a node, RoCE (doc/en/train_performance.md, "4 * 100Gb RoCE"), priced as InfiniBand."""
     return adapters(row.cluster, 4, "12.5 GB/s") if row.nodes > 1 else {}
 
 
