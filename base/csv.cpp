@@ -69,8 +69,7 @@ void add(CsvReading& r, CsvTable& table, CsvRow row) {
 
 std::optional<std::size_t> CsvTable::find(std::string_view column) const {
   const auto at = std::ranges::find(columns, column);
-  if (at == columns.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - columns.begin());
+  return at == columns.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - columns.begin()));
 }
 
 CsvTable parse_csv(std::string written, std::string name) {

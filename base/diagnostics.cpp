@@ -54,8 +54,7 @@ Quote quote(std::string_view line, int column) {
 
 std::string position_of(const Mark& mark) {
   if (!mark.source) return {};
-  if (mark.line < 1) return mark.source->name + ": ";
-  return fmt::format("{}:{}:{}: ", mark.source->name, mark.line, mark.column);
+  return mark.line < 1 ? mark.source->name + ": " : fmt::format("{}:{}:{}: ", mark.source->name, mark.line, mark.column);
 }
 
 // By optimal string alignment: letters that are inserted, deleted, replaced, or swapped with their neighbour.

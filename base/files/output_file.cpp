@@ -58,8 +58,7 @@ std::optional<std::filesystem::path> regular_target(const std::filesystem::path&
   const bool is_there = ::stat(target.c_str(), &s) == 0;
   std::error_code error;
   const bool is_round = std::filesystem::is_symlink(target, error);  // a link that leads to itself is not replaced either
-  if (is_round || is_in_proc(target) || (is_there && !S_ISREG(s.st_mode))) return std::nullopt;
-  return target;
+  return is_round || is_in_proc(target) || (is_there && !S_ISREG(s.st_mode)) ? std::nullopt : std::optional(target);
 }
 
 OutputFile::OutputFile(const std::filesystem::path& file) : name_(file), target_(last_of_links(file)) {

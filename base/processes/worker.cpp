@@ -48,8 +48,7 @@ std::optional<std::string_view> message_in(std::string_view bytes) {
   if (bytes.size() < sizeof length) return std::nullopt;
   std::memcpy(&length, bytes.data(), sizeof length);
   bytes.remove_prefix(sizeof length);
-  if (bytes.size() < length) return std::nullopt;
-  return bytes;
+  return bytes.size() < length ? std::nullopt : std::optional(bytes);
 }
 
 WorkerAnswer answer_of(std::string_view message) {

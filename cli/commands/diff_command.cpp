@@ -20,8 +20,7 @@ struct DiffFlags {
 };
 
 nlohmann::ordered_json read_result(const std::string& file) {
-  const std::string text = read_text(file);
-  nlohmann::ordered_json j = nlohmann::ordered_json::parse(text, nullptr, false);
+  nlohmann::ordered_json j = nlohmann::ordered_json::parse(read_text(file), nullptr, false);
   if (j.is_discarded() || !reports::is_result(j))
     base::refuse(file, j.is_discarded() ? "is no JSON" : "is no result of format 2", "write it with foreshard run --json");
   return j;

@@ -256,8 +256,7 @@ class Evaluation {
 
   // The shard of input i at a point; along a loop whose cut an internal collective bridges, all of it.
   Operand operand(const PcgNode& node, const IterationSpace& space, std::size_t i, int point, Shards& kept) const {
-    const TensorRef t = node.inputs[i];
-    const ParallelShape& shape = pcg_.shape(t);
+    const ParallelShape& shape = pcg_.shape(node.inputs[i]);
     const int number = input_shard(space, node.sharding, i, point);
     if (number < 0) {  // another input's summand
       kept.push_back(nullptr);

@@ -246,8 +246,7 @@ class Parallelizer {
 
   void add(GraphNodeId id) {
     const GraphNode& node = graph_.node(id);
-    const bool is_weight = std::holds_alternative<Weight>(node.op);
-    const Sharding& sharding = is_weight ? weights_[id.value] : shardings_[id.value];
+    const Sharding& sharding = std::holds_alternative<Weight>(node.op) ? weights_[id.value] : shardings_[id.value];
     std::vector<TensorRef> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphTensorRef t = node.inputs[i];

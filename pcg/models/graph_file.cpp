@@ -91,8 +91,7 @@ class GraphReader {
       if (!word) continue;
       if (const std::optional<GraphTensorRef> t = find(*word, y->items[i], path)) result.push_back(*t);
     }
-    if (result.size() < y->items.size()) return std::nullopt;
-    return result;
+    return result.size() < y->items.size() ? std::nullopt : std::optional(std::move(result));
   }
 
   // "name" or "name:output". nullopt: reported, unless the node's own problem is reported already.

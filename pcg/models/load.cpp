@@ -86,8 +86,7 @@ std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::f
   std::error_code refused;
   if (std::filesystem::is_directory(path, refused)) path /= "config.json";  // the folder of a downloaded model
   const std::optional<Yaml> document = read_file(r, "huggingface", path);
-  if (!document) return std::nullopt;
-  return read_huggingface(*document, name_of_config(path), r.sink());
+  return document ? read_huggingface(*document, name_of_config(path), r.sink()) : std::nullopt;
 }
 
 Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory) {
@@ -120,8 +119,7 @@ std::optional<onnx::ReadResult> read_onnx_file(MapReader& r, const std::filesyst
   const onnx::ReadConfig config = read_onnx_keys(r);
   if (!word) return std::nullopt;
   const std::filesystem::path path = resolve(*word, base_directory);
-  if (!require_file(r, "onnx", path)) return std::nullopt;
-  return onnx::read_onnx(path, config, r.sink());
+  return require_file(r, "onnx", path) ? onnx::read_onnx(path, config, r.sink()) : std::nullopt;
 }
 
 Found find_onnx(MapReader& r, const std::filesystem::path& base_directory) {

@@ -34,8 +34,7 @@ std::string to_text(const TensorShape& s) {
 }
 
 base::Bytes element_bytes(Element e, Precision p) {
-  if (e == Element::index) return base::Bytes(8);
-  return base::Bytes(p == Precision::fp32 || p == Precision::tf32 ? 4 : 2);
+  return base::Bytes(e == Element::index ? 8 : p == Precision::fp32 || p == Precision::tf32 ? 4 : 2);
 }
 
 base::Bytes bytes_of(const TensorShape& s, Precision p) { return element_bytes(s.element, p) * static_cast<double>(s.elements()); }

@@ -406,8 +406,7 @@ Plan read_plan(const base::Yaml& document) {
     std::vector<Block> blocks = read_blocks(r);
     read_head(r, blocks.size(), plan);
     read_rewrites(r, plan);
-    const std::string graph = r.text("graph").value_or(plan.name);
-    plan.pcg = PcgBuilder(graph, {}).build();
+    plan.pcg = PcgBuilder(r.text("graph").value_or(plan.name), {}).build();
     NodeReader nodes(plan, std::move(blocks), sink);
     r.require("operators");
     each(r, "operators", [&](const Yaml& y, const std::string& path) { nodes.read(y, path); });

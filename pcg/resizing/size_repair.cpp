@@ -63,8 +63,7 @@ struct Situation {
   }
   // A dim of input 0 that is summed over, and of the weight where that does not follow from the operator.
   [[nodiscard]] Repair agree_product(std::size_t of_input, std::size_t of_weight) const {
-    if (after[1].sizes.empty()) return std::nullopt;
-    return agree(0, of_input, after[0].sizes[of_input], after[1].sizes[of_weight]);
+    return after[1].sizes.empty() ? std::nullopt : agree(0, of_input, after[0].sizes[of_input], after[1].sizes[of_weight]);
   }
   // A size that must be a multiple: all of its segments are.
   [[nodiscard]] Repair divide(const Sizes& run, std::int64_t size, std::int64_t divisor) const {
@@ -226,8 +225,7 @@ Repair repair(const Reshape& o, const Situation& s) {
 }
 
 Repair enough_experts(int top_k, std::int64_t old_experts, std::int64_t experts, const Situation& s) {
-  if (experts >= top_k || !s.is_free(old_experts)) return std::nullopt;
-  return SizeRepair{old_experts, top_k * experts};
+  return experts >= top_k || !s.is_free(old_experts) ? std::nullopt : std::optional(SizeRepair{old_experts, top_k * experts});
 }
 // The places of a sample at each expert follow from its tokens: where ranks share the places, there must be enough tokens that the
 // shares are equal.

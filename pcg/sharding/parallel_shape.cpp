@@ -84,8 +84,7 @@ Result at_dim(ParallelShape& s, int dim, const char* who, Change&& change) {
 }
 
 Result not_positive(int degree, const char* who) {
-  if (degree >= 1) return std::nullopt;
-  return base::Refusal{fmt::format("{}: degree {} must be at least 1", who, degree)};
+  return degree >= 1 ? std::nullopt : Result(base::Refusal{fmt::format("{}: degree {} must be at least 1", who, degree)});
 }
 
 // Multiplies a degree of `s`, which has at most kMostShards shards.

@@ -118,8 +118,7 @@ Kernels input_gradient(const Attention& o, const Shard& p, const Needed& needed)
 
 // Gradients of its weights come with those of its input.
 Kernels input_gradient(const StateSpace& o, const Shard& p, const Needed& needed) {
-  if (!any(needed)) return {};
-  return state_space_gradient(o, p);
+  return any(needed) ? state_space_gradient(o, p) : Kernels{};
 }
 
 // The gradient of a scaling needs nothing that the forward pass computed.

@@ -125,8 +125,7 @@ Json page_data(std::span<const ReportedScenario> reported) {
     }
     data["details"].push_back(std::move(details));
   }
-  const std::size_t used = data.dump().size();
-  Share timelines(kDataBytes - std::min(used, kDataBytes), detailed);
+  Share timelines(kDataBytes - std::min(data.dump().size(), kDataBytes), detailed);
   for (std::size_t s = 0; s < reported.size(); ++s)
     for (Json& details : data["details"][s]["runs"]) {
       const scenarios::Run& run = reported[s].result->runs[details["run"].get<std::size_t>()];

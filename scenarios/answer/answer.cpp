@@ -172,8 +172,7 @@ Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
 }
 
 Status status_of(const search::Termination& t) {
-  if (t.has_plan()) return Status::ok;
-  return t.is_infeasible() ? Status::infeasible : Status::time_limit;
+  return t.has_plan() ? Status::ok : t.is_infeasible() ? Status::infeasible : Status::time_limit;
 }
 
 // An entry's plan, and its simulation where the planner has made it under the same conditions.
@@ -232,8 +231,7 @@ std::optional<std::string> why_no_plan(const PlanEntry& entry, const Variant& va
   if (asked != nullptr && asked->planner->searches) return std::nullopt;
   std::vector<base::Note> notes;
   const search::SearchResult result = plan_for(entry, variant, {}, notes);
-  if (result.termination.has_plan()) return std::nullopt;
-  return search::to_text(result.termination);
+  return result.termination.has_plan() ? std::nullopt : std::optional(search::to_text(result.termination));
 }
 
 Run answer_with_same_plan(const Run& base, const Variant& variant, const std::string& variant_name) {

@@ -100,8 +100,7 @@ CheckResult check_file(const std::filesystem::path& file, std::uint64_t seed, in
   if (has("network")) return {true, fmt::format("network profile {}", profiles::load_network_profile(document).name)};
   if (has("accuracy")) return {true, fmt::format("accuracy file: {} groups", read_intervals(document).groups.size())};
   if (has("rules")) return check_rules(file, processes);
-  if (has("cluster")) return check_cluster(document, directory);
-  return check_model(document, file);
+  return has("cluster") ? check_cluster(document, directory) : check_model(document, file);
 }
 
 }  // namespace scenarios

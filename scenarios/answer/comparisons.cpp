@@ -29,8 +29,7 @@ std::optional<std::size_t> named_machine(const CapacityResult& capacity) {
   for (const auto& chosen : {capacity.choices.cheapest, capacity.choices.smallest})
     if (chosen) return chosen;
   const auto first = std::ranges::find_if(capacity.entries, [](const CapacityEntry& e) { return e.outcome.has_value(); });
-  if (first == capacity.entries.end()) return std::nullopt;
-  return static_cast<std::size_t>(first - capacity.entries.begin());
+  return first == capacity.entries.end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - capacity.entries.begin()));
 }
 
 // Time to train, failures included: these are certain beside the iteration time.

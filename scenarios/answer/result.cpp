@@ -59,8 +59,7 @@ void StoredPlan::keep_text(Texts& known) {
 
 bool operator==(const StoredPlan& a, const StoredPlan& b) {
   if (a.plan_ == b.plan_ && a.text_ == b.text_) return true;
-  if (a.plan_ && b.plan_) return *a.plan_ == *b.plan_;
-  return a.text_ && b.text_ && *a.text_ == *b.text_;
+  return a.plan_ && b.plan_ ? *a.plan_ == *b.plan_ : a.text_ && b.text_ && *a.text_ == *b.text_;
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)

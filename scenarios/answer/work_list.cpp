@@ -28,8 +28,7 @@ constexpr std::size_t kMostJobs = 1024;  // as `--jobs` takes
 // "40 s", "12 min", "3.5 h": the seconds of an hour do not matter.
 std::string rough_duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
+  return seconds < 100 * 60 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
 std::vector<Run> answer_of(const Task& task, const base::WorkerAnswer& a) {

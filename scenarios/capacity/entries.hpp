@@ -56,8 +56,7 @@ enum class Chance { surely, probably, unlikely, no };
 template <class Amount>
 [[nodiscard]] Chance chance(Amount low, Amount middle, Amount high, Amount limit) {
   if (high <= limit) return Chance::surely;
-  if (middle <= limit) return Chance::probably;
-  return low <= limit ? Chance::unlikely : Chance::no;
+  return middle <= limit ? Chance::probably : low <= limit ? Chance::unlikely : Chance::no;
 }
 
 // A plan on a machine, as the simulation forecasts it.

@@ -111,8 +111,7 @@ Work read_work(MapReader& section) {
 template <class Read>
 auto unless_auto(MapReader& in, std::string_view key, Read&& read) -> decltype(read()) {
   const Yaml* y = in.optional(key);
-  if (y == nullptr || (y->is_scalar() && y->scalar == "auto")) return std::nullopt;
-  return read();
+  return y == nullptr || (y->is_scalar() && y->scalar == "auto") ? std::nullopt : read();
 }
 
 Checkpoints read_checkpoints(const Yaml& section, const std::string& path, base::Diagnostics& sink) {

@@ -244,8 +244,7 @@ std::optional<double> of_source(const std::optional<confidence::UnseenFigures>& 
 }
 
 bool applies(const Limit& limit, const GroupAssessment& g) {
-  if (limit.group.ends_with('*')) return g.name.starts_with(limit.group.substr(0, limit.group.size() - 1));
-  return g.name == limit.group;
+  return limit.group.ends_with('*') ? g.name.starts_with(limit.group.substr(0, limit.group.size() - 1)) : g.name == limit.group;
 }
 
 std::optional<double> mean_of(const std::optional<ErrorStatistics>& e) { return e && e->n > 0 ? std::optional(e->mean) : std::nullopt; }

@@ -35,8 +35,7 @@ Forecast failed(std::string why) { return {.failure = std::move(why)}; }
 
 // Frameworks do not count the memory of the context and the libraries as allocated.
 base::Bytes allocated_peak(const scenarios::Scenario& scenario, const sim::SimulationResult& simulation) {
-  const std::string& type = scenario.base().cluster->devices().front().type;
-  return simulation.memory.peak - profiles::device_profile(type).reserved;
+  return simulation.memory.peak - profiles::device_profile(scenario.base().cluster->devices().front().type).reserved;
 }
 
 // An allocator that would hold more than there is gives back free blocks.

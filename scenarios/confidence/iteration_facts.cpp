@@ -12,8 +12,7 @@ namespace {
 // there are experts is a switch, how many is a size.
 void add_part(std::string& family, const std::string& key, const base::Yaml& value) {
   if (!value.is_scalar()) return;
-  const bool size = base::parse_number(value.scalar).has_value();
-  if (!size) family += fmt::format(" {}={}", key, value.scalar);
+  if (!base::parse_number(value.scalar).has_value()) family += fmt::format(" {}={}", key, value.scalar);
   else if (key == "experts") family += " experts";
 }
 

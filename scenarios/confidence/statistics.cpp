@@ -19,8 +19,7 @@ Order& Order::operator+=(const Order& o) {
 }
 
 double Order::tau() const {
-  if (same + opposite == 0) return 0;
-  return (static_cast<double>(same) - static_cast<double>(opposite)) / static_cast<double>(same + opposite);
+  return same + opposite == 0 ? 0 : (static_cast<double>(same) - static_cast<double>(opposite)) / static_cast<double>(same + opposite);
 }
 
 Order order_of(std::span<const Pair> pairs, double apart) {

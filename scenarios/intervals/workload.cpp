@@ -33,8 +33,7 @@ std::string fabric_of(const std::string& network, int gpus) {
 
 std::string precision_family(pcg::Precision p) {
   if (p == pcg::Precision::fp32 || p == pcg::Precision::tf32) return "single";
-  if (p == pcg::Precision::fp16 || p == pcg::Precision::bf16) return "half";
-  return std::string(pcg::to_text(p));
+  return p == pcg::Precision::fp16 || p == pcg::Precision::bf16 ? "half" : std::string(pcg::to_text(p));
 }
 
 bool has_experts(const pcg::Pcg& pcg) {

@@ -179,8 +179,7 @@ std::optional<PlanEntry> read_entry(const Yaml& item, const std::string& path, c
     return std::nullopt;
   }
   auto kind = read_word(item, path, sink);
-  if (!kind) return std::nullopt;
-  return PlanEntry{item.scalar, item, item.scalar, std::move(*kind), {}};
+  return kind ? std::optional(PlanEntry{item.scalar, item, item.scalar, std::move(*kind), {}}) : std::nullopt;
 }
 
 // A repeated kind becomes "megatron#2"; a name that the user wrote twice is a mistake only if it hides a result, so it is numbered too.

@@ -72,8 +72,7 @@ std::string in_a_line(const base::Yaml& y) {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const base::Yaml& item : y.items) add(in_a_line(item));
   for (const base::Yaml::Entry& e : y.entries) add(e.key + ": " + in_a_line(e.value));
-  if (y.is_sequence()) return "[" + text + "]";
-  return y.is_map() ? "{" + text + "}" : y.scalar;
+  return y.is_sequence() ? "[" + text + "]" : y.is_map() ? "{" + text + "}" : y.scalar;
 }
 
 using Settings = std::vector<std::pair<std::string, std::string>>;

@@ -180,8 +180,7 @@ class Search {
         Split next = split;
         --next[from];
         ++next[to];
-        const double seconds = best_->seconds_of(next);
-        timed.push_back({seconds, std::move(next)});
+        timed.push_back({best_->seconds_of(next), std::move(next)});
       }
     }
     std::ranges::sort(timed);

@@ -140,8 +140,7 @@ std::string recomputation(pcg::Recompute word, const pcg::RecomputedParts& parts
 std::string exchange(const Grid& g, const GridConfig& c) {
   if (g.context == g.context_all_to_all) return g.context > 1 ? "ulysses" : "";
   const std::string kind = c.context_kind == ContextKind::gather ? "gather" : "ring";
-  if (g.context_all_to_all > 1) return fmt::format("{}, all-to-all {}", kind, g.context_all_to_all);
-  return kind == "ring" ? "" : kind;
+  return g.context_all_to_all > 1 ? fmt::format("{}, all-to-all {}", kind, g.context_all_to_all) : kind == "ring" ? "" : kind;
 }
 
 // ", zero 3 in groups of 8, 2 blocks ahead".

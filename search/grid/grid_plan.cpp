@@ -205,8 +205,7 @@ Attempt<pcg::Plan> GridPlanner::plan(const GridConfig& config, std::string name,
   plan.graphed = config.graphed;
 
   const auto split = layers_per_stage(config, grid, graph, plan, balance);
-  if (!split) return split.refusal();
-  return with_layers(plan, *split, config, grid, graph);
+  return split ? with_layers(plan, *split, config, grid, graph) : split.refusal();
 }
 
 std::vector<pcg::Recompute> recomputations_of(const pcg::Graph& model) {

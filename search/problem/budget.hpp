@@ -89,8 +89,7 @@ class Budget {
   // The limit that ended the search, or left something out of it, time first, because the plan then depends on it; nullopt: none.
   [[nodiscard]] std::optional<Limit> ended_by() const {
     if (out_of_) return out_of_;
-    if (time_is_up()) return by_now();
-    return is_out_of_candidates_ ? std::optional(Limit::candidates) : std::nullopt;
+    return time_is_up() ? by_now() : is_out_of_candidates_ ? std::optional(Limit::candidates) : std::nullopt;
   }
 
  private:

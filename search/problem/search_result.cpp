@@ -25,8 +25,7 @@ bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - 
 std::string_view stop_reason(const Termination& t) {
   if (t.is_infeasible()) return "infeasible";
   if (t.limit() == Limit::time) return "time_limit";
-  if (t.limit() == Limit::effort) return "effort_limit";
-  return t.limit() == Limit::candidates ? "candidate_limit" : "complete";
+  return t.limit() == Limit::effort ? "effort_limit" : t.limit() == Limit::candidates ? "candidate_limit" : "complete";
 }
 
 SearchResult result_of_rule(Attempt<pcg::Plan> plan) {

@@ -130,8 +130,7 @@ Graph encoder_decoder(const EncoderDecoderConfig& c, std::int64_t batch) {
   const Embedding lookup{.vocabulary = c.layers.vocab, .width = c.layers.hidden};
   GraphTensorRef y = b.add("embedding.decoder_token", lookup, {b.input("decoder_tokens", index)}, {embedded.table});
   y = layers.dropout("embedding.decoder_dropout", y);
-  const GraphTensorRef memory = encode(b, c, embedded.x);
-  y = decode(b, c, y, memory);
+  y = decode(b, c, y, encode(b, c, embedded.x));
   b.begin_weightless_block("head");
   y = layers.dropout("head.dropout", layers.norm("head.norm", y));
   if (!c.layers.head) return std::move(b).build();

@@ -24,8 +24,7 @@ constexpr std::array<std::string_view, 26> kWithoutWeight{
     "use_cache"};
 
 bool says_nothing(const Yaml& y) {
-  if (y.is_null()) return true;
-  return y.is_scalar() && (y.scalar == "false" || y.scalar == "0" || y.scalar == "0.0" || y.scalar.empty());
+  return y.is_null() || (y.is_scalar() && (y.scalar == "false" || y.scalar == "0" || y.scalar == "0.0" || y.scalar.empty()));
 }
 
 }  // namespace

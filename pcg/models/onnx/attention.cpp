@@ -99,8 +99,7 @@ class AttentionMatcher {
 
   // The node that makes a tensor which nothing else reads.
   std::optional<DraftNode> inner(GraphTensorRef t) const {
-    if (reads_[t.node.value] != 1) return std::nullopt;
-    return draft_.nodes()[t.node.value];
+    return reads_[t.node.value] == 1 ? std::optional(draft_.nodes()[t.node.value]) : std::nullopt;
   }
   static bool is_transpose(const DraftNode& n, const std::vector<int>& permutation) {
     const auto* t = std::get_if<Transpose>(&n.op);

@@ -83,8 +83,7 @@ double real_result(const std::string& type, double a, double b) {
   if (type == "Div") return a / b;
   if (type == "Min") return std::min(a, b);
   if (type == "Max") return std::max(a, b);
-  if (type == "Pow") return std::pow(a, b);
-  return std::fmod(a, b);
+  return type == "Pow" ? std::pow(a, b) : std::fmod(a, b);
 }
 bool truth(const std::string& type, double a, double b) {
   if (type == "Equal") return a == b;

@@ -35,16 +35,14 @@ std::optional<double> value_of_one(const std::string& type, double x) {
   if (type == "Sqrt") return std::sqrt(x);
   if (type == "Exp") return std::exp(x);
   if (type == "Relu") return std::max(x, 0.0);
-  if (type == "Reciprocal") return 1 / x;
-  return std::nullopt;
+  return type == "Reciprocal" ? std::optional(1 / x) : std::nullopt;
 }
 std::optional<double> value_of_two(const std::string& type, double x, double y) {
   if (type == "Add") return x + y;
   if (type == "Sub") return x - y;
   if (type == "Mul") return x * y;
   if (type == "Div") return x / y;
-  if (type == "Pow") return std::pow(x, y);
-  return std::nullopt;
+  return type == "Pow" ? std::optional(std::pow(x, y)) : std::nullopt;
 }
 bool is_pointwise(const Node& n) {
   if (n.outputs.size() != 1) return false;

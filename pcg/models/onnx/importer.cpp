@@ -163,8 +163,7 @@ GraphTensorRef Importer::tensor(const Held& h) {
   if (h.kind == Held::Kind::tensor) return h.tensor;
   if (h.kind == Held::Kind::weight) {
     const GraphTensorRef w = weight(h.weight, false);
-    if (!h.transposed) return w;
-    return add(with_points(h.weight) + ".transposed", Transpose{.permutation = {1, 0}}, {w});
+    return h.transposed ? add(with_points(h.weight) + ".transposed", Transpose{.permutation = {1, 0}}, {w}) : w;
   }
   // Numbers that an operator reads as a tensor.
   if (h.constant.element != Element::real)

@@ -128,8 +128,7 @@ Tensor tensor_of(const ::onnx::TensorProto& t, const std::string& name) {
     result.sizes.push_back(size);
     count *= size;
   }
-  const bool external = t.data_location() == ::onnx::TensorProto::EXTERNAL;
-  if (external || type.bytes == 0 || count > kMostNumbers) return result;
+  if (t.data_location() == ::onnx::TensorProto::EXTERNAL || type.bytes == 0 || count > kMostNumbers) return result;
   const auto elements = static_cast<std::size_t>(count);
   const bool is_raw = t.has_raw_data();
   const std::size_t found = is_raw ? t.raw_data().size() / type.bytes : static_cast<std::size_t>(field_count(t));

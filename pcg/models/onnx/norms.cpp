@@ -78,8 +78,7 @@ class NormMatcher {
     if (!squared) return std::nullopt;
     const auto of = centred(numerator), same = centred(*squared);
     if (of && same && *of == *same) return Parts{numerator, *of, true};
-    if (*squared != numerator) return std::nullopt;
-    return Parts{numerator, numerator, false};
+    return *squared == numerator ? std::optional(Parts{numerator, numerator, false}) : std::nullopt;
   }
 
   // Returns the operand of a mean over the last dim, which stays as a dim of one.
@@ -88,8 +87,7 @@ class NormMatcher {
     if (n == nullptr || n->integer("keepdims", 1) != 1) return std::nullopt;
     const auto known = n->has_input(1) ? model_.initializers.find(n->inputs[1]) : model_.initializers.end();
     const auto axes = axes_of(*n, known == model_.initializers.end() ? nullptr : &known->second);
-    if (!axes || *axes != std::vector<std::int64_t>{-1}) return std::nullopt;
-    return n->inputs[0];
+    return axes && *axes == std::vector<std::int64_t>{-1} ? std::optional(n->inputs[0]) : std::nullopt;
   }
   std::optional<std::string> square_of(const std::string& value) {
     if (const Node* n = take(value, "Pow"); n != nullptr && wiring_.number(n->inputs[1]) == 2.0) return n->inputs[0];

@@ -97,8 +97,7 @@ void Importer::binary(const Node& node) {
 }
 
 void Importer::power(const Node& node) {
-  const auto exponent = number(node, 1);
-  if (exponent != 2.0) throw Refused{"a power other than 2", "write it with known operators"};
+  if (number(node, 1) != 2.0) throw Refused{"a power other than 2", "write it with known operators"};
   const GraphTensorRef x = tensor(node, 0);
   put(node, add(name_of(node), Binary{.kind = Binary::Kind::multiply}, {x, x}));
 }

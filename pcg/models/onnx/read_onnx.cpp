@@ -78,8 +78,7 @@ class Reader {
     for (const Value& v : model.outputs)
       if (const auto t = importer.output(v.name)) outputs.push_back(*t);
     for (const Importer::Problem& p : importer.problems()) complain(p.where, p.what, p.hint);
-    if (has_problems_) return std::nullopt;
-    return finish(importer, outputs);
+    return has_problems_ ? std::nullopt : std::optional(finish(importer, outputs));
   }
 
  private:

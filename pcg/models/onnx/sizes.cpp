@@ -23,8 +23,7 @@ std::optional<Sizes> broadcast(const Sizes& a, const Sizes& b) {
 
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   const auto dims = static_cast<std::int64_t>(rank);
-  if (axis < -dims || axis >= dims) return std::nullopt;
-  return static_cast<std::size_t>(axis < 0 ? axis + dims : axis);
+  return axis < -dims || axis >= dims ? std::nullopt : std::optional(static_cast<std::size_t>(axis < 0 ? axis + dims : axis));
 }
 
 std::optional<Sizes> reshaped(const Sizes& from, const Sizes& to, bool allow_zero) {
@@ -51,14 +50,12 @@ std::optional<Sizes> reshaped(const Sizes& from, const Sizes& to, bool allow_zer
     if (known == 0 || elements % known != 0) return std::nullopt;
     result[*rest] = elements / known;
   }
-  if (product(result) != elements) return std::nullopt;
-  return result;
+  return product(result) == elements ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::optional<Sizes> axes_of(const Node& node, const Tensor* input) {
   if (auto axes = node.integers("axes")) return axes;
-  if (input != nullptr && input->integers) return *input->integers;
-  return std::nullopt;
+  return input != nullptr ? input->integers : std::nullopt;
 }
 
 std::optional<Sizes> unsqueezed(Sizes sizes, const Sizes& axes) {

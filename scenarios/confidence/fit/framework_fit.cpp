@@ -206,8 +206,7 @@ profiles::HostBasis basis_after(const FrameworkFit& fit) {
     if (at != fit.constants.end() && at->identifiable) ++fitted;
     else if (value_of(c, fit.profile) > 0 && !all_before) ++others;
   }
-  if (fitted == 0) return fit.profile.host.basis;
-  return others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
+  return fitted == 0 ? fit.profile.host.basis : others == 0 ? profiles::HostBasis::fitted : profiles::HostBasis::partly;
 }
 
 }  // namespace

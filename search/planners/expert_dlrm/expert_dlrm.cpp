@@ -150,8 +150,7 @@ class ExpertPlan {
 Attempt<pcg::Plan> expert_dlrm_plan(const Problem& problem, const ExpertDlrmConfig& config) {
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
   Attempt<std::vector<Strategy>> strategies = strategies_on_grid(graph, {}, problem.cluster.device_count(), problem.training.global_batch);
-  if (!strategies) return strategies.refusal();
-  return ExpertPlan(problem, config, graph, std::move(strategies).value()).run();
+  return strategies ? ExpertPlan(problem, config, graph, std::move(strategies).value()).run() : strategies.refusal();
 }
 
 Planner expert_dlrm_planner() {

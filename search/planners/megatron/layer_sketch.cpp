@@ -40,8 +40,7 @@ Times times_of(Estimator& estimator, const pcg::Plan& plan, const sim::Variant& 
 
 // ZeRO 3 leaves a device `sharded` of its `whole` bytes: of experts a share of expert/replicas, of the rest 1/replicas.
 base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, int replicas) {
-  if (expert == 1) return base::Bytes(0);
-  return std::clamp((sharded * replicas - whole) / (expert - 1), base::Bytes(0), whole);
+  return expert == 1 ? base::Bytes(0) : std::clamp((sharded * replicas - whole) / (expert - 1), base::Bytes(0), whole);
 }
 
 // The first device represents all: in one stage all devices do the same.

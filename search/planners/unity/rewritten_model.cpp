@@ -41,8 +41,7 @@ class Names {
 
 // Nodes of a PCG without parallelism are those of its graph.
 std::optional<rules::Matcher> matcher_on(const pcg::Graph& graph, std::span<const rules::Rule> rules) {
-  if (rules.empty()) return std::nullopt;
-  return rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph)));
+  return rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))));
 }
 
 // Per node: the occurrences of rules that a cut after it would part. The last operator of a segment stays, so that a cut after an
@@ -181,8 +180,7 @@ Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
       if (auto* weight = std::get_if<pcg::Weight>(&op))
         for (pcg::WeightPart& part : weight->parts)
           if (const std::string* of = names.known(part.of)) part.of = *of;
-      const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(name, std::move(op), std::move(inputs));
-      numbers.push_back(outputs.front().node.value);
+      numbers.push_back(builder.add_raw(name, std::move(op), std::move(inputs)).front().node.value);
       if (is_source(node)) sources[name] = numbers.back();
     }
     end = pcg::GraphTensorRef{pcg::GraphNodeId(numbers.back()), 0};

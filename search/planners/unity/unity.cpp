@@ -284,8 +284,7 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
       for (const std::uint32_t n : v.segment.operators) sum += s.catalog.alone_seconds(v.kinds[n], s.devices);
       return sum;
     };
-    const auto at = std::ranges::min_element(all, {}, seconds);
-    alone.push_back(static_cast<std::size_t>(at - all.begin()));
+    alone.push_back(static_cast<std::size_t>(std::ranges::min_element(all, {}, seconds) - all.begin()));
   }
   const Joined for_one_device = s.model.with(alone);
   if (alone != as_it_is) walk(s, s.catalog, for_one_device.graph, {}, alone);
@@ -304,8 +303,7 @@ std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
 SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context) {
   UnitySearch s{problem, config, context};
   std::vector<PipelineSetting> settings = confirm_known_plans(s);
-  const std::vector<Chain> chains = rewrite(s);
-  const Mapped mapped = map(s, chains);
+  const Mapped mapped = map(s, rewrite(s));
   const std::size_t pipelines = pipeline(s, std::move(settings), mapped.best);
   refine_by_walks(s, mapped.best);
   SearchResult r = std::move(s.confirmation).result(s.budget);

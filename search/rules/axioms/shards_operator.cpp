@@ -18,8 +18,7 @@ struct Operation {
 const Shard& in(const Operation& o, std::size_t i) { return *o.t.inputs.at(i); }
 
 Element applied(const Operation& o, Function f, Element e) {
-  if (f == Function::none) return e;
-  return o.a.apply(fmt::format("f{}", static_cast<int>(f)), std::span(&e, 1));
+  return f == Function::none ? e : o.a.apply(fmt::format("f{}", static_cast<int>(f)), std::span(&e, 1));
 }
 
 Element activated(const Operation& o, Element e) { return applied(o, o.t.node->function, e); }

@@ -28,8 +28,7 @@ std::optional<Joint> accept(const Joint& from, std::vector<Variable> variables, 
   j = join(e);
   for (std::size_t i = 0; i < j.outputs; ++i)
     if (j.types[j.term.outputs[i]] != j.types[j.term.outputs[i + j.outputs]]) return std::nullopt;
-  if (!expressible(j) || !holds(j)) return std::nullopt;
-  return j;
+  return expressible(j) && holds(j) ? std::optional(std::move(j)) : std::nullopt;
 }
 
 std::optional<Joint> free_operator(const Joint& j) {

@@ -166,8 +166,7 @@ Equation separate(const Joint& j) {
 std::optional<std::vector<std::uint8_t>> instance(const Joint& general, const Joint& special) {
   if (general.term.outputs.size() != special.term.outputs.size()) return std::nullopt;
   Matching m(general, special, false);
-  if (m.match_up_to_degrees(false) || m.match_up_to_degrees(true)) return m.bound();
-  return std::nullopt;
+  return m.match_up_to_degrees(false) || m.match_up_to_degrees(true) ? std::optional(m.bound()) : std::nullopt;
 }
 
 // Names that turn the left side into the right one and the right into the left have an inverse: they only rename.

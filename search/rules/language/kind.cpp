@@ -13,14 +13,12 @@ std::string_view name_of(Function f) { return kFunctionNames[static_cast<std::si
 
 std::optional<Function> function_named(std::string_view name) {
   const auto it = std::ranges::find(kFunctionNames, name);
-  if (it == kFunctionNames.end()) return std::nullopt;
-  return static_cast<Function>(it - kFunctionNames.begin());
+  return it == kFunctionNames.end() ? std::nullopt : std::optional(static_cast<Function>(it - kFunctionNames.begin()));
 }
 
 std::optional<Kind> kind_named(std::string_view name) {
   const auto it = std::ranges::find(kKindFacts, name, &KindFacts::name);
-  if (it == kKindFacts.end()) return std::nullopt;
-  return static_cast<Kind>(it - kKindFacts.begin());
+  return it == kKindFacts.end() ? std::nullopt : std::optional(static_cast<Kind>(it - kKindFacts.begin()));
 }
 
 }  // namespace rules

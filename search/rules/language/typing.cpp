@@ -39,8 +39,7 @@ std::optional<std::int64_t> passing(const Space& s, Inputs in) {
     last = i;
     ++with;
   }
-  if (with == 0 || (s.linear && with == in.size()) || (with == 1 && s.alone[last])) return count;
-  return std::nullopt;
+  return with == 0 || (s.linear && with == in.size()) || (with == 1 && s.alone[last]) ? std::optional(count) : std::nullopt;
 }
 
 // One free loop per dim but `uncut`, for every input.
@@ -167,8 +166,7 @@ std::optional<Type> conv(const Node& n, Inputs in) {
   s.inputs = {Dims{b, groups == 1 ? c : o, h, v}, Dims{o, c, kWhole, kWhole}, Dims{o}};
   s.output = {b, o, h, v};
   s.alone[0] = s.alone[1] = n.function == Function::none;
-  if (groups > 1 && groups % w.degree[0] != 0) return std::nullopt;
-  return lay_out(s, in, sized({x.size[0], w.size[0], x.size[2], x.size[3]}));
+  return groups > 1 && groups % w.degree[0] != 0 ? std::nullopt : lay_out(s, in, sized({x.size[0], w.size[0], x.size[2], x.size[3]}));
 }
 
 // Pools, and `enlarge`: a kernel's rows and columns stay whole.
@@ -237,8 +235,7 @@ std::optional<Type> normalized(Inputs in, std::size_t along, int uncut = -1) {
 }
 
 std::optional<Type> normalized_rows(Inputs in) {
-  if (in[0]->rank < 1) return std::nullopt;
-  return normalized(in, in[0]->rank - 1U, in[0]->rank - 1);
+  return in[0]->rank < 1 ? std::nullopt : normalized(in, in[0]->rank - 1U, in[0]->rank - 1);
 }
 
 std::optional<Type> embedding(const Node& n, Inputs in) {
@@ -261,8 +258,7 @@ std::optional<Type> embedding(const Node& n, Inputs in) {
 // Heads are laid out along the last dim, so it is cut by heads.
 std::optional<Type> attention(Inputs in) {
   const Type& x = *in[0];
-  if (x.rank != 3 || x.size[2] % 3 != 0) return std::nullopt;
-  return lay_out(elementwise(x), in, resized(x, 2, x.size[2] / 3));
+  return x.rank != 3 || x.size[2] % 3 != 0 ? std::nullopt : lay_out(elementwise(x), in, resized(x, 2, x.size[2] / 3));
 }
 
 std::optional<Type> moved(const Node& n, Type t, std::int64_t degree) {

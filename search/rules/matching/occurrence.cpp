@@ -121,8 +121,7 @@ void OccurrenceSearch::finish(const State& s) {
   std::array<DegreeEquation, kMostOperators> equations;
   std::size_t count = 0;
   for (std::size_t o = 0; o < p_->operators.size(); ++o) {
-    const PatternOperator& op = p_->operators[o];
-    if (is_movement(op.kind)) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
+    if (is_movement(p_->operators[o].kind)) equations[count++] = {p_->degrees[o], graph_.node(s.nodes[o]).degree};
   }
   const auto degrees = solve(std::span(equations).first(count));
   if (!degrees) return;

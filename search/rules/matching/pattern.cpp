@@ -138,8 +138,7 @@ std::vector<Step> path_from(const Compilation& c, std::uint8_t start) {
 void find_packed(Compilation& c, const std::vector<Types>& types) {
   for (const Node& n : c.source.nodes) {
     if (n.kind != Kind::attention) continue;
-    const Types& t = types[n.inputs[0]];
-    const std::string packed = size_text(dim_size(t, 2)).letters;
+    const std::string packed = size_text(dim_size(types[n.inputs[0]], 2)).letters;
     for (PatternVariable& v : c.p.variables)
       for (std::size_t d = 0; d < v.rank; ++d) {
         if (d == 2 && v.sizes[d].letters == packed) v.packed = true;

@@ -6,8 +6,7 @@ namespace {
 // Sums of letters are left open: the types of an instance hold them against each other.
 DimPattern dim_pattern(const Numbers& n) {
   const std::string l = letters_of(n).value_or("??");
-  if (l.empty()) return {0, n[0]};
-  return l.size() == 1 ? DimPattern{l[0], 0} : DimPattern{};
+  return l.empty() ? DimPattern{0, n[0]} : l.size() == 1 ? DimPattern{l[0], 0} : DimPattern{};
 }
 
 std::vector<VariablePattern> variable_patterns(const Equation& e) {

@@ -125,8 +125,7 @@ base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const 
   base::Attempt<Target> target = instantiate(rule, match, graph, bound);
   if (!target) return target.refusal();
   const base::Attempt<Redirections> redirections = redirect(rule, match, graph, *target);
-  if (!redirections) return redirections.refusal();
-  return replace(match, graph, parts, *target, *redirections);
+  return redirections ? replace(match, graph, parts, *target, *redirections) : redirections.refusal();
 }
 
 }  // namespace

@@ -183,8 +183,7 @@ base::Attempt<Rewritten> replace(const Match& match, const pcg::Pcg& graph, std:
   const base::Attempt<Wiring> wiring = wire(match, graph, parts, target, redirections);
   if (!wiring) return wiring.refusal();
   const base::Attempt<Ordering> ordering = order(match, graph, target, redirections, *wiring);
-  if (!ordering) return ordering.refusal();
-  return build(match, graph, target, redirections, *wiring, *ordering);
+  return ordering ? build(match, graph, target, redirections, *wiring, *ordering) : ordering.refusal();
 }
 
 }  // namespace rules

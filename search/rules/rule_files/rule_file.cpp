@@ -65,8 +65,7 @@ std::string why_not_as_written(const RuleFile& file, const Axioms& axioms) {
   if (file.generator != kGeneratorVersion)
     return fmt::format("generator \"{}\" wrote it, this is generator \"{}\"", file.generator, kGeneratorVersion);
   if (file.axioms != axioms.hash) return fmt::format("it rests on the axioms {}, which now are {}", file.axioms, axioms.hash);
-  if (file.digest != digest_of(written(file.generator, file.axioms, file.rules))) return "it was changed after it was written";
-  return "";
+  return file.digest != digest_of(written(file.generator, file.axioms, file.rules)) ? "it was changed after it was written" : "";
 }
 
 std::vector<Proof> verify(const RuleFile& file, const Axioms& axioms, int processes, const RulesDone& progress) {

@@ -55,8 +55,7 @@ std::string_view words_for(LeftOut reason) { return kWords[static_cast<std::size
 LeftOut why_left_out(const Rule& rule, Wanted wanted) {
   if (wanted == Wanted::algebra && kind_of(rule.equation) != RuleKind::algebraic) return LeftOut::layout;
   if (!compile(rule)) return LeftOut::never;
-  if (enlarges(rule)) return LeftOut::enlarges;
-  return exchanges(rule) ? LeftOut::exchanges : LeftOut::no;
+  return enlarges(rule) ? LeftOut::enlarges : exchanges(rule) ? LeftOut::exchanges : LeftOut::no;
 }
 
 Selection select(std::span<const Rule> rules, Wanted wanted) {

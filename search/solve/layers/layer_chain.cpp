@@ -174,8 +174,7 @@ class LayerShares {
     for (std::uint32_t last = 1; last < runs_.strategies(); ++last)
       if (ended[state(layers_, last)].sum < ended[state(layers_, best)].sum) best = last;
     const Step& step = ended[state(layers_, best)];
-    if (step.sum == kNoTime) return std::nullopt;
-    return Shares{step.sum, step.slowest, {}, best};
+    return step.sum == kNoTime ? std::nullopt : std::optional(Shares{step.sum, step.slowest, {}, best});
   }
 
   const LayerChain& chain_;

@@ -176,8 +176,7 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   std::vector<Strategy> operators(graph.nodes().size());
   std::vector<int> stage_of;
   for (std::size_t n = 0; n < operators.size(); ++n) {
-    const pcg::GraphNode& node = graph.nodes()[n];
-    const auto layer = static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(node.block)]);
+    const auto layer = static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(graph.nodes()[n].block)]);
     stage_of.push_back(static_cast<int>(std::ranges::upper_bound(answer.begins, layer) - answer.begins.begin()) - 1);
     operators[n] = on_block(cuts.at(answer.strategies[layer])[n], {stage_of[n] * devices, devices});
   }

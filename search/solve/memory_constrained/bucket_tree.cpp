@@ -15,8 +15,7 @@ class Network {
  public:
   explicit Network(const ChoiceProblem& problem) : problem_(problem), neighbours_(problem.costs.size()) {
     for (const ChoiceProblem::Pair& p : problem.pairs) {
-      const auto ends = std::minmax(p.first, p.second);
-      pairs_[ends].push_back(&p);
+      pairs_[std::minmax(p.first, p.second)].push_back(&p);
       if (p.first == p.second) continue;
       neighbours_[p.first].insert(p.second);
       neighbours_[p.second].insert(p.first);

@@ -55,8 +55,7 @@ class DeadEnds {
 
   // The cost of a pair where its operator `who` has made this choice, and the other one that.
   [[nodiscard]] static double pair_cost(const ChoiceProblem::Pair& p, std::uint32_t who, std::uint32_t mine, std::uint32_t other) {
-    if (p.first == p.second) return p.costs->at(mine, mine);
-    return p.first == who ? p.costs->at(mine, other) : p.costs->at(other, mine);
+    return p.first == p.second ? p.costs->at(mine, mine) : p.first == who ? p.costs->at(mine, other) : p.costs->at(other, mine);
   }
 
   // Adds to `seconds`, for each pair of the operator, the least that `cost` makes of it over the choices of the other one.

@@ -173,8 +173,7 @@ std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout
 
 StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, DeviceBlock block) {
   std::vector<Strategy> strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
-  const bool has_weights = std::ranges::find(kind.is_weight, true) != kind.is_weight.end();
-  if (has_weights)
+  if (std::ranges::find(kind.is_weight, true) != kind.is_weight.end())
     for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine_size()))
       strategies.push_back(std::move(s));
   return table_of(kind, std::move(strategies), block.size);

@@ -43,8 +43,7 @@ std::vector<bool> Shortlists::low_memory(const StrategyTable& table, const std::
 
 bool Shortlists::is_allowed(const pcg::Loop& loop) const {
   if (loop.cut == pcg::Cut::sum) return cuts_.reduction;
-  if (loop.name == "b") return cuts_.samples;
-  return loop.name == "heads" ? cuts_.heads : cuts_.features;
+  return loop.name == "b" ? cuts_.samples : loop.name == "heads" ? cuts_.heads : cuts_.features;
 }
 
 bool Shortlists::is_allowed(KindNumber kind, const Strategy& s) const {

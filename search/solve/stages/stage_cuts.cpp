@@ -51,8 +51,7 @@ class StageProgram {
     const double least_sum = with_slowest(rungs.back().slowest)->sum;
     std::optional<Answer> best;
     for (auto r = quickest; r != rungs.end(); ++r) {
-      const double at_least = seconds(least_sum, r->quickest);
-      if (best && (q_.stays_full || at_least >= best->cuts.seconds)) break;
+      if (best && (q_.stays_full || seconds(least_sum, r->quickest) >= best->cuts.seconds)) break;
       std::optional<Answer> found = with_slowest(r->slowest);
       if (!best || found->cuts.seconds < best->cuts.seconds) best = std::move(found);
     }
@@ -127,8 +126,7 @@ class StageProgram {
       possible = std::move(possible_here);
       if (stages >= q_.fewest_stages && sum[stages][state(0, 0)] < sum[best][state(0, 0)]) best = stages;
     }
-    if (best == 0) return std::nullopt;
-    return cuts(best);
+    return best == 0 ? std::nullopt : std::optional(cuts(best));
   }
 
   [[nodiscard]] Answer cuts(std::size_t stages) const {
