@@ -28,9 +28,6 @@ void add_run(NoteOfRuns& n, const scenarios::Run* run) {
   if (std::ranges::find(n.runs, run) == n.runs.end()) n.runs.push_back(run);
 }
 
-// Whether a note holds for most questions: the table marks intervals that it is about (text_table.cpp), so that few notes do without it.
-bool is_standing(const base::Note& n) { return n.code == "interval-other-kinds" || n.code == "extrapolated-kernels"; }
-
 // Each note once, the kinds in order, within a kind those of the best plan first, then in the order in which it first comes.
 std::vector<NoteOfRuns> distinct_notes(const scenarios::ScenarioResult& result, std::size_t most_lost) {
   std::vector<NoteOfRuns> all;
@@ -90,7 +87,9 @@ std::string about(const NoteOfRuns& n, std::size_t runs) {
 std::string notes_text(const scenarios::ScenarioResult& result, std::size_t most_lost, std::size_t width, NotesShown shown) {
   std::vector<NoteOfRuns> notes = distinct_notes(result, most_lost);
   if (shown == NotesShown::few) {
-    std::erase_if(notes, [](const NoteOfRuns& n) { return is_standing(n.note); });
+    // Two hold for most questions: the table marks intervals that they are about (text_table.cpp), so that few notes do without them.
+    std::erase_if(notes,
+                  [](const NoteOfRuns& n) { return n.note.code == "interval-other-kinds" || n.note.code == "extrapolated-kernels"; });
     notes = like_ones_merged(std::move(notes));
   }
   if (notes.empty()) return "";

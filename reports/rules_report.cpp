@@ -78,10 +78,6 @@ std::string places_text(const Census& c, const rules::RuleOccurrences& o, const 
   return text + (o.places > kShownPlaces ? fmt::format("     and {} more\n", o.places - kShownPlaces) : "");
 }
 
-std::string_view kind_of_node(const pcg::PcgNode& n) {
-  return n.operation() ? pcg::kind_name(*n.operation()) : pcg::kind_name(*n.parallel_operator());
-}
-
 ordered_json to_json(const Match& m, const Rule& r, const pcg::Pcg& graph) {
   ordered_json tensors = ordered_json::object(), degrees = ordered_json::object(), sizes = ordered_json::object();
   for (std::size_t v = 0; v < m.variables.size(); ++v)
@@ -242,7 +238,7 @@ std::string to_text(const Census& c, std::span<const Rule> rules, const pcg::Pcg
                         base::counted(static_cast<std::int64_t>(o.count), "occurrence"), places, sides_text(r), places_text(c, o, graph));
   }
   std::map<std::string_view, int> kinds;
-  for (const pcg::NodeId n : c.untouched) ++kinds[kind_of_node(graph.node(n))];
+  for (const pcg::NodeId n : c.untouched) ++kinds[kind_name(graph.node(n))];
   std::vector<std::string> counts;
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("{} {}", count, kind));
   return text + fmt::format("{} of {} rules occur in {}, {} times; {} of its {} operators are in no occurrence{}{}\n", c.rules.size(),
@@ -265,7 +261,7 @@ ordered_json to_json(const Census& c, std::span<const Rule> rules, const pcg::Pc
                     {"places", o.places},
                     {"occurrences", std::move(occurrences)}});
   }
-  for (const pcg::NodeId n : c.untouched) untouched.push_back({{"name", graph.node(n).name}, {"kind", kind_of_node(graph.node(n))}});
+  for (const pcg::NodeId n : c.untouched) untouched.push_back({{"name", graph.node(n).name}, {"kind", kind_name(graph.node(n))}});
   return {{"graph", graph.name()},
           {"rules", std::move(list)},
           {"totals",

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 
 #include "base/numbers.hpp"
 #include "reports/capacity/capacity.hpp"

@@ -90,7 +90,7 @@ class Comparison {
       const PcgNode& node = plan.nodes()[n];
       const auto it = by_name.find(node.name);
       if (node.parallel_operator()) states_[n] = states_[node.inputs[0].node.value];  // moves values, makes none
-      else if (it != by_name.end() && of_one_shape(wanted[it->second], found[n]))
+      else if (it != by_name.end() && std::ranges::equal(wanted[it->second], found[n], {}, &FieldTensor::shape, &FieldTensor::shape))
         states_[n] = wanted[it->second] == found[n] ? State::same : State::differs;
     }
   }
@@ -112,10 +112,6 @@ class Comparison {
 
  private:
   enum class State { unknown, same, differs };
-
-  static bool of_one_shape(const std::vector<FieldTensor>& a, const std::vector<FieldTensor>& b) {
-    return std::ranges::equal(a, b, {}, &FieldTensor::shape, &FieldTensor::shape);
-  }
   // Operators that the model does not have.
   [[nodiscard]] std::string after(const PcgNode& node) const {
     for (TensorRef t : node.inputs) {

@@ -17,13 +17,7 @@ enum Slot : std::size_t { kFilters = 1, kFilterBiases, kDecays, kStepBiases, kSk
 // One group of heads of one sample. Positions are taken in order: each adds to the states.
 class Group {
  public:
-  Group(const StateSpace& op, const ShardTask& t, std::int64_t group)
-      : op_(op),
-        t_(t),
-        head_(state_space_dims(op, t.inputs[0].place.whole.back()).head),
-        heads_(op.heads / op.groups),
-        group_(group),
-        states_(static_cast<std::size_t>(heads_ * head_ * op.state), 0) {}
+  Group(const StateSpace& op, const ShardTask& t, std::int64_t group) : op_(op), t_(t), group_(group) {}
 
   [[nodiscard]] std::int64_t input_width() const { return heads_ * (2 * head_ + 1) + 2 * op_.state; }
   [[nodiscard]] std::int64_t output_width() const { return heads_ * head_; }
@@ -82,8 +76,9 @@ class Group {
 
   const StateSpace& op_;
   const ShardTask& t_;
-  std::int64_t head_, heads_, group_;  // the group's number among the shard's
-  Vector states_;                      // [heads of the group, numbers of a head, state]
+  std::int64_t group_;  // the group's number among the shard's
+  std::int64_t head_ = state_space_dims(op_, t_.inputs[0].place.whole.back()).head, heads_ = op_.heads / op_.groups;
+  Vector states_ = Vector(static_cast<std::size_t>(heads_ * head_ * op_.state), 0);  // [heads of the group, numbers of a head, state]
 };
 
 }  // namespace

@@ -12,6 +12,20 @@
 namespace pcg {
 namespace {
 
+using PartOfShape = TensorShape (ParallelShape::*)() const;
+
+std::vector<TensorShape> parts_of_inputs(const Pcg& pcg, NodeId id, PartOfShape part) {
+  std::vector<TensorShape> result;
+  for (TensorRef t : pcg.node(id).inputs) result.push_back((pcg.shape(t).*part)());
+  return result;
+}
+
+std::vector<TensorShape> parts_of_outputs(const PcgNode& node, PartOfShape part) {
+  std::vector<TensorShape> result;
+  for (const ParallelShape& s : node.outputs) result.push_back((s.*part)());
+  return result;
+}
+
 // Replicate makes the copies of a weight, because its backward pass is where their gradients are added up.
 std::optional<std::string> source_violation(const Operator& op, const Sharding& s) {
   if (std::holds_alternative<Weight>(op) && (s.copies != 1 || s.sums != 1)) return "copies of a weight are made by a replicate operator";
@@ -20,6 +34,10 @@ std::optional<std::string> source_violation(const Operator& op, const Sharding& 
 }
 
 }  // namespace
+
+std::string_view kind_name(const PcgNode& n) {
+  return n.parallel_operator() ? kind_name(*n.parallel_operator()) : kind_name(*n.operation());
+}
 
 bool PcgNode::operator==(const PcgNode& o) const {
   return name == o.name && op == o.op && inputs == o.inputs && sharding == o.sharding && outputs == o.outputs && block == o.block;
@@ -40,26 +58,10 @@ std::vector<TensorRef> Pcg::results() const {
 
 std::vector<std::vector<NodeId>> Pcg::consumers() const { return consumers_of<NodeId>(nodes()); }
 
-std::vector<TensorShape> Pcg::whole_inputs(NodeId id) const {
-  std::vector<TensorShape> result;
-  for (TensorRef t : node(id).inputs) result.push_back(shape(t).whole());
-  return result;
-}
-std::vector<TensorShape> Pcg::whole_outputs(NodeId id) const {
-  std::vector<TensorShape> result;
-  for (const ParallelShape& s : node(id).outputs) result.push_back(s.whole());
-  return result;
-}
-std::vector<TensorShape> Pcg::shard_inputs(NodeId id) const {
-  std::vector<TensorShape> result;
-  for (TensorRef t : node(id).inputs) result.push_back(shape(t).shard());
-  return result;
-}
-std::vector<TensorShape> Pcg::shard_outputs(NodeId id) const {
-  std::vector<TensorShape> result;
-  for (const ParallelShape& s : node(id).outputs) result.push_back(s.shard());
-  return result;
-}
+std::vector<TensorShape> Pcg::whole_inputs(NodeId id) const { return parts_of_inputs(*this, id, &ParallelShape::whole); }
+std::vector<TensorShape> Pcg::whole_outputs(NodeId id) const { return parts_of_outputs(node(id), &ParallelShape::whole); }
+std::vector<TensorShape> Pcg::shard_inputs(NodeId id) const { return parts_of_inputs(*this, id, &ParallelShape::shard); }
+std::vector<TensorShape> Pcg::shard_outputs(NodeId id) const { return parts_of_outputs(node(id), &ParallelShape::shard); }
 
 PcgBuilder::PcgBuilder(std::string name, std::vector<Block> blocks) {
   pcg_.name_ = std::move(name);
@@ -172,7 +174,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string_view kind_of(const GraphNode& n) { return kind_name(n.op); }
-std::string_view kind_of(const PcgNode& n) { return n.parallel_operator() ? kind_name(*n.parallel_operator()) : kind_name(*n.operation()); }
+std::string_view kind_of(const PcgNode& n) { return pcg::kind_name(n); }
 
 std::string_view style(const GraphNode& n) { return is_source(n.op) ? ", style=filled, fillcolor=\"#eeeeee\"" : ""; }
 std::string_view style(const PcgNode& n) {

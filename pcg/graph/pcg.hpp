@@ -45,6 +45,7 @@ struct PcgNode {
   [[nodiscard]] bool computes() const { return operation() && !is_source(); }
   bool operator==(const PcgNode& o) const;  // what is derived follows from the rest and is not compared
 };
+[[nodiscard]] std::string_view kind_name(const PcgNode& n);  // of its operator
 
 class Pcg {
  public:

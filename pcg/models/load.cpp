@@ -25,11 +25,6 @@ using base::Yaml;
 
 const std::vector<std::string> kSources{"builtin", "transformer", "huggingface", "onnx", "graph"};
 
-std::filesystem::path resolve(const std::string& word, const std::filesystem::path& base_directory) {
-  const std::filesystem::path path(word);
-  return path.is_absolute() ? path : base_directory / path;
-}
-
 // Names that the system refuses (too long, a loop of links) are no files either.
 bool is_file(const std::filesystem::path& path) {
   std::error_code refused;
@@ -82,16 +77,11 @@ Found find_builtin(MapReader& r) {
 std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::filesystem::path& base_directory) {
   const std::optional<std::string> word = r.text("huggingface");
   if (!word) return std::nullopt;
-  std::filesystem::path path = resolve(*word, base_directory);
+  std::filesystem::path path = base_directory / *word;
   std::error_code refused;
   if (std::filesystem::is_directory(path, refused)) path /= "config.json";  // the folder of a downloaded model
   const std::optional<Yaml> document = read_file(r, "huggingface", path);
   return document ? read_huggingface(*document, name_of_config(path), r.sink()) : std::nullopt;
-}
-
-Found find_huggingface(MapReader& r, const std::filesystem::path& base_directory) {
-  if (const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory)) return model->config;
-  return {};
 }
 
 // The keys beside the file of an ONNX model.
@@ -118,7 +108,7 @@ std::optional<onnx::ReadResult> read_onnx_file(MapReader& r, const std::filesyst
   const std::optional<std::string> word = r.text("onnx");
   const onnx::ReadConfig config = read_onnx_keys(r);
   if (!word) return std::nullopt;
-  const std::filesystem::path path = resolve(*word, base_directory);
+  const std::filesystem::path path = base_directory / *word;
   return require_file(r, "onnx", path) ? onnx::read_onnx(path, config, r.sink()) : std::nullopt;
 }
 
@@ -132,7 +122,7 @@ Found find_graph(MapReader& r, const std::filesystem::path& base_directory) {
   const Yaml* section = r.optional("graph");
   std::optional<Yaml> document;
   if (section->is_map()) document = *section;
-  else if (const std::optional<std::string> word = r.text("graph")) document = read_file(r, "graph", resolve(*word, base_directory));
+  else if (const std::optional<std::string> word = r.text("graph")) document = read_file(r, "graph", base_directory / *word);
   if (!document) return {};
   try {
     Graph graph = read_graph(*document, section->is_map() ? r.path_of("graph") : "");
@@ -153,7 +143,10 @@ Found find_model(MapReader& r, const std::filesystem::path& base_directory) {
     return {};
   }
   if (given[0] == "builtin") return find_builtin(r);
-  if (given[0] == "huggingface") return find_huggingface(r, base_directory);
+  if (given[0] == "huggingface") {
+    const std::optional<HuggingFaceModel> model = read_huggingface_file(r, base_directory);
+    return model ? Found(model->config) : Found();
+  }
   if (given[0] == "graph") return find_graph(r, base_directory);
   if (given[0] == "onnx") return find_onnx(r, base_directory);
   if (std::optional<TransformerConfig> config = read_transformer(*r.optional("transformer"), r.path_of("transformer"), r.sink()))

@@ -42,9 +42,10 @@ class Checked {
     refuse(text, std::forward<Args>(args)...);
     return {};
   }
-  // The outputs where what they need `fits`, else none: one in the shape of input 0, or of its sizes but for the last.
+  // The output where what it needs `fits`, else none: in the shape of input 0, or of its sizes but for the last.
   [[nodiscard]] std::vector<TensorShape> like_input(bool fits) const { return fits ? std::vector{in_[0]} : std::vector<TensorShape>(); }
-  [[nodiscard]] std::vector<TensorShape> with_last(std::int64_t size) const {
+  [[nodiscard]] std::vector<TensorShape> with_last(std::int64_t size, bool fits = true) const {
+    if (!fits) return {};
     Sizes out = sizes(0);
     out.back() = size;
     return {real(std::move(out))};
@@ -136,10 +137,7 @@ std::vector<TensorShape> infer(const Weight& o, Checked& in) {
   if (sum != o.shape.sizes[along]) return in.refused("the parts have {} of axis {}, which is {}", sum, o.along, o.shape.sizes[along]);
   return {o.shape};
 }
-std::vector<TensorShape> infer(const Linear& o, Checked& in) {
-  if (!in.weights(1)) return {};
-  return in.with_last(o.out);
-}
+std::vector<TensorShape> infer(const Linear& o, Checked& in) { return in.with_last(o.out, in.weights(1)); }
 std::vector<TensorShape> infer(const BatchMatmul& o, Checked& in) {
   if (!in.inputs(2) || !in.rank_at_least(0, 2)) return {};
   const std::size_t rank = in.sizes(0).size();
@@ -148,12 +146,10 @@ std::vector<TensorShape> infer(const BatchMatmul& o, Checked& in) {
   const std::int64_t k = b.back(), n = in.sizes(1)[o.transpose_b ? rank - 2 : rank - 1];
   b[rank - 2] = o.transpose_b ? n : k;
   b[rank - 1] = o.transpose_b ? k : n;
-  if (!in.is(1, b)) return {};
-  return in.with_last(n);
+  return in.with_last(n, in.is(1, b));
 }
 std::vector<TensorShape> infer(const Conv2d& o, Checked& in) {
-  if (in.count() > 0 && !in.rank(0, 4)) return {};
-  if (!in.weights(1)) return {};
+  if ((in.count() > 0 && !in.rank(0, 4)) || !in.weights(1)) return {};
   if (o.out % o.groups != 0) return in.refused("{} output channels do not divide into {} groups", o.out, o.groups);
   const Sizes& x = in.sizes(0);
   if (!in.window(x[2], o.rows) || !in.window(x[3], o.columns)) return {};
@@ -220,8 +216,7 @@ std::vector<TensorShape> infer(const Attention& o, Checked& in) {
   return in.with_last(o.heads * d.value);
 }
 std::vector<TensorShape> infer(const StateSpace& o, Checked& in) {
-  if (in.count() > 0 && !in.rank_at_least(0, 2)) return {};
-  if (!in.weights(1)) return {};
+  if ((in.count() > 0 && !in.rank_at_least(0, 2)) || !in.weights(1)) return {};
   return in.with_last(state_space_dims(o, in.sizes(0).back()).inner);
 }
 std::vector<TensorShape> infer(const Embedding& o, Checked& in) {
@@ -354,9 +349,7 @@ std::vector<TensorShape> infer(const MoeDispatch& o, Checked& in) {
   return {real({experts, x[0], expert_capacity(o.top_k, o.capacity_factor * o.imbalance, x[1], experts), x[2]})};
 }
 std::vector<TensorShape> infer(const ExpertLinear& o, Checked& in) {
-  if (in.count() > 0 && !in.rank(0, 4)) return {};
-  if (!in.weights(1)) return {};
-  return in.with_last(o.out);
+  return in.with_last(o.out, (in.count() == 0 || in.rank(0, 4)) && in.weights(1));
 }
 std::vector<TensorShape> infer(const MoeCombine& o, Checked& in) {
   if (!in.inputs(2) || !in.rank(0, 4) || !in.rank(1, 3)) return {};

@@ -64,7 +64,6 @@ void replace_shape(TensorShape& s, const NewSizes& n) {
   for (std::size_t d = 0; d < s.sizes.size(); ++d) s.sizes[d] = n.output(0, d);
 }
 
-// --- one overload per operator that carries sizes ---
 template <class Other>
 void resize_operator(Other&, const NewSizes&, Shapes, Shapes) {}
 void resize_operator(Input& o, const NewSizes& n, Shapes, Shapes) { replace_shape(o.shape, n); }

@@ -47,11 +47,6 @@ std::vector<InternalCollective> batch_norm(const IterationSpace& space, int loop
   return {c, back};
 }
 
-struct Halos {
-  int before = 0, after = 0;
-};
-Halos halos(const Window& w) { return {w.padding, std::max(0, w.kernel - w.stride - w.padding)}; }
-
 // Dims 2 and 3 are loops `h` and `w`.
 template <class Windowed>
 std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace& space, const Sharding& sharding,
@@ -61,7 +56,8 @@ std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace
   for (std::size_t dim : {2U, 3U}) {
     const int loop = space.inputs[0][dim];
     if (space.loops[static_cast<std::size_t>(loop)].cut != Cut::internal || sharding.degrees[static_cast<std::size_t>(loop)] == 1) continue;
-    const Halos b = halos(dim == 2 ? o.rows : o.columns);
+    const Window& w = dim == 2 ? o.rows : o.columns;
+    const int after = std::max(0, w.kernel - w.stride - w.padding);
     const auto add = [&](Kind there, Kind back, int layers) {
       TensorShape halo = held;
       halo.sizes[dim] = layers;
@@ -69,9 +65,9 @@ std::vector<InternalCollective> exchange(const Windowed& o, const IterationSpace
       result.push_back({.kind = there, .loop = loop, .shape = halo});
       result.push_back({.kind = back, .loop = loop, .shape = halo, .backward = true});
     };
-    add(Kind::halo_before, Kind::halo_after, b.before);
-    add(Kind::halo_after, Kind::halo_before, b.after);
-    held.sizes[dim] += b.before + b.after;
+    add(Kind::halo_before, Kind::halo_after, w.padding);
+    add(Kind::halo_after, Kind::halo_before, after);
+    held.sizes[dim] += w.padding + after;
   }
   return result;
 }

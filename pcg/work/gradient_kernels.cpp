@@ -16,8 +16,6 @@ using Needed = std::vector<bool>;
 bool any(const Needed& needed) { return std::find(needed.begin(), needed.end(), true) != needed.end(); }
 bool wanted(const Needed& needed, std::size_t i) { return i < needed.size() && needed[i]; }
 
-// --- gradients of activations -------------------------------------------------------------------------------------------
-
 template <class Other>
 Kernels input_gradient(const Other&, const Shard&, const Needed&) {
   return {};
@@ -191,8 +189,6 @@ Kernels input_gradient(const MoeCombine&, const Shard& p, const Needed& needed) 
     result.push_back(simple(KernelKind::reduction, "moe_combine.gate_gradient", 2 * count(p.in[0]), p.bytes_out() + p.bytes_of_inputs()));
   return result;
 }
-
-// --- gradients of weights -----------------------------------------------------------------------------------------------
 
 template <class Other>
 Kernels weight_gradient(const Other&, const Shard&) {

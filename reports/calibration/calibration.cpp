@@ -16,19 +16,15 @@ using fit::NetworkResidual;
 
 std::string precision_of(const fit::KernelFit& f) { return f.product ? std::string(pcg::to_text(f.precision)) : "all"; }
 
-// A line over the whole width below its row: the shape of a kernel is too long for a column.
-std::string worst_text(const fit::RowError& w) {
-  return fmt::format("    {:<44} measured {:>9}, predicted {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
-                     base::to_text(base::Seconds(w.predicted_s)), w.source);
-}
-
 void add_fit(Table& table, const fit::KernelFit& f) {
   const profiles::Provenance& p = f.provenance;
   const std::string kind(pcg::to_text(f.kind)), rows = std::to_string(p.rows), left_out = std::to_string(f.left_out);
   if (!f.refusal.empty()) return table.heading(fmt::format("{}  {}  not fitted: {}", kind, precision_of(f), f.refusal));
   table.row({kind, precision_of(f), rows, left_out, percent(p.error), std::to_string(p.held_out_rows), percent(p.held_out_error),
              fmt::format("{:+.1f} %", 100 * f.held_out_bias), percent(p.held_out_p90)});
-  for (const fit::RowError& w : f.worst) table.heading(worst_text(w));
+  for (const fit::RowError& w : f.worst)  // over the whole width: the shape of a kernel is too long for a column
+    table.heading(fmt::format("    {:<44} measured {:>9}, predicted {:>9}  {}", w.what, base::to_text(base::Seconds(w.measured_s)),
+                              base::to_text(base::Seconds(w.predicted_s)), w.source));
 }
 
 nlohmann::ordered_json to_json(const fit::KernelFit& f) {

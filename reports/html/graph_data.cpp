@@ -15,12 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "layer3." of "layer3.mlp.up": operators of alike blocks differ in it alone.
-std::string_view without_block(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  return dot == std::string_view::npos ? name : name.substr(dot + 1);
-}
-
 struct BlockData {
   Json nodes = Json::array();
   int low = 0, high = -1;  // virtual stages
@@ -35,8 +29,8 @@ std::vector<BlockData> blocks_of(const pcg::Plan& plan) {
     if (node.is_source()) continue;
     BlockData& block = blocks[static_cast<std::size_t>(node.block)];
     place[n] = static_cast<int>(block.nodes.size());
-    Json j{{"name", without_block(node.name)},
-           {"kind", node.computes() ? pcg::kind_name(*node.operation()) : pcg::kind_name(*node.parallel_operator())}};
+    Json j{{"name", node.name.substr(node.name.find('.') + 1)},  // without its block: operators of alike blocks differ in it alone
+           {"kind", kind_name(node)}};
     if (node.computes()) j["cut"] = search::cut_text(*node.space, node.sharding);
     j["shape"] = pcg::to_text(node.outputs[0]);
     j["inputs"] = Json::array();

@@ -18,10 +18,6 @@ using Json = nlohmann::ordered_json;
 
 std::string sharding_text(const pcg::PcgNode& node) { return search::cut_text(*node.space, node.sharding); }
 
-std::string_view kind_of(const pcg::PcgNode& node) {
-  return node.operation() != nullptr ? pcg::kind_name(*node.operation()) : pcg::kind_name(*node.parallel_operator());
-}
-
 std::string devices_text(const pcg::MachineView& view, const pcg::Sharding& sharding) {
   std::vector<pcg::DeviceId> devices = pcg::devices_of(view, sharding);
   std::ranges::sort(devices);
@@ -36,7 +32,7 @@ std::string block_signature(const pcg::Plan& p, int block) {
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     if (node.block != block || node.is_source()) continue;
-    text += fmt::format("{}{};", kind_of(node), node.computes() ? sharding_text(node) : "");
+    text += fmt::format("{}{};", kind_name(node), node.computes() ? sharding_text(node) : "");
   }
   return text;
 }
@@ -96,7 +92,7 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
     for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
       const pcg::PcgNode& node = p.pcg.nodes()[n];
       if (node.block != static_cast<int>(b) || node.is_source()) continue;
-      table.row({"  " + node.name, std::string(kind_of(node)), node.computes() ? sharding_text(node) : "", pcg::to_text(node.outputs[0]),
+      table.row({"  " + node.name, std::string(kind_name(node)), node.computes() ? sharding_text(node) : "", pcg::to_text(node.outputs[0]),
                  fmt::format("{}", p.stage[n]), node.computes() ? devices_text(p.mapping[n], node.sharding) : ""});
     }
   }
@@ -127,7 +123,7 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
     const pcg::PcgNode& node = p.pcg.nodes()[n];
     Json o;
     o["name"] = node.name;
-    o["kind"] = kind_of(node);
+    o["kind"] = kind_name(node);
     o["block"] = p.pcg.blocks()[static_cast<std::size_t>(node.block)].name;
     o["stage"] = p.stage[n];
     o["outputs"] = Json::array();

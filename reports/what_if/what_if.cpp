@@ -130,8 +130,6 @@ constexpr double kLeastChange = 1e-3;
 
 double gain_of(const Sensitivity& s) { return s.improved && s.time > base::Seconds() ? 1 - *s.improved / s.time : 0; }
 
-bool matters(const Sensitivity& s) { return std::abs(s.elasticity) >= kLeastChange || std::abs(gain_of(s)) >= kLeastChange; }
-
 std::string bare_path(const std::string& path) { return path.starts_with("cluster.") ? path.substr(path.find('.') + 1) : path; }
 
 std::string gain_text(const Sensitivity& s) {
@@ -161,7 +159,7 @@ std::string plan_sensitivity(const std::vector<Sensitivity>& all, std::size_t wi
   std::vector<std::string> idle, unsure;
   for (const Sensitivity& s : all) {
     if (s.improved) times.push_back(*s.improved);
-    if (matters(s)) rows.push_back(&s);
+    if (std::abs(s.elasticity) >= kLeastChange || std::abs(gain_of(s)) >= kLeastChange) rows.push_back(&s);
     else idle.push_back(bare_path(s.parameter));
   }
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const Sensitivity* s) { return gain_of(*s); });

@@ -171,10 +171,6 @@ Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
           .notes = std::move(result.notes)};
 }
 
-Status status_of(const search::Termination& t) {
-  return t.has_plan() ? Status::ok : t.is_infeasible() ? Status::infeasible : Status::time_limit;
-}
-
 // An entry's plan, and its simulation where the planner has made it under the same conditions.
 struct Planned {
   Run run;
@@ -196,7 +192,8 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   std::optional<pcg::Plan>& made = result.best ? result.best : result.closest;
   planned.simulation = std::move(result.simulation);
   run.planning = planning_of(entry, result);
-  run.status = status_of(run.planning->termination);
+  const search::Termination& t = run.planning->termination;
+  run.status = t.has_plan() ? Status::ok : t.is_infeasible() ? Status::infeasible : Status::time_limit;
   if (!made) return planned;
   made->name = entry.name;
   run.made = std::make_shared<const pcg::Plan>(std::move(*made));

@@ -129,7 +129,8 @@ Costs over(const Costs& hourly, base::Seconds time) {
 }
 
 std::optional<base::Watts> site_power(const CandidateTerms& terms, const Fleet& fleet) {
-  return terms.power ? std::optional(terms.power->of(fleet.nodes, fleet.gpus) * terms.pue) : std::nullopt;
+  if (!terms.power) return std::nullopt;
+  return terms.power->of(fleet.nodes, fleet.gpus) * terms.pue;
 }
 
 base::Seconds checkpoint_interval(const FailureTimes& times) {

@@ -4,7 +4,6 @@
 // made (scenarios/confidence/fit/interval_fit), nor any measurement. Background: docs/accuracy.md.
 // Start here: workload_of() (workload.hpp) describes a simulated plan, interval_for() gives its interval by shipped_intervals().
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>

@@ -38,12 +38,8 @@ double share_of_other_parts(const ForecastFacts& a, const ForecastFacts& b) {
   return share;
 }
 
-double independent_spread(const ForecastFacts& a, const ForecastFacts& b) {
-  return std::max(kLeastPairSpread, std::hypot(a.spread, b.spread));
-}
-
 double spread_of(const PairModel& model, const Changes& changes, const ForecastFacts& a, const ForecastFacts& b) {
-  const double most = independent_spread(a, b);
+  const double most = std::max(kLeastPairSpread, std::hypot(a.spread, b.spread));
   if (changes.other) return most;
   double squares = 0;
   for (std::size_t kind = 0; kind < changes.kinds.size(); ++kind) {
@@ -56,9 +52,6 @@ double spread_of(const PairModel& model, const Changes& changes, const ForecastF
   const double growth = model.growth * shares_apart(a, b) + std::abs(a.unmeasured - b.unmeasured);
   return std::clamp(std::sqrt(squares) * std::exp(growth), kLeastPairSpread, most);
 }
-
-// What `level` of a normal variable lies within, either way, in deviations.
-double normal_quantile(double level) { return std::numbers::sqrt2 * boost::math::erf_inv(level); }
 
 double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
@@ -96,7 +89,7 @@ Speedup speedup_interval(const PairModel& model, const ForecastFacts& a, const F
 // own). The quickest's deviation is the half of its closest pair's; a rival has what its pair leaves.
 double probability_of_best(std::span<const Rival> rivals, double level) {
   if (rivals.empty()) return 1;
-  const double z_of_level = normal_quantile(level);
+  const double z_of_level = std::numbers::sqrt2 * boost::math::erf_inv(level);  // deviations that `level` of all errors lie within
   const double own = std::ranges::min(rivals, {}, &Rival::spread).spread / (z_of_level * std::numbers::sqrt2);
   BASE_CHECK(own > 0, "a pair of plans that differ has a spread");
   constexpr double kEnd = 8, kStep = 0.01;  // beyond the end lie 1e-15 of a normal variable

@@ -1,7 +1,6 @@
 #pragma once
 // A graph while it is made of an ONNX model: nodes may still be joined, replaced or left out. Private to pcg/models.
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>

@@ -150,7 +150,8 @@ class ExpertPlan {
 Attempt<pcg::Plan> expert_dlrm_plan(const Problem& problem, const ExpertDlrmConfig& config) {
   const pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
   Attempt<std::vector<Strategy>> strategies = strategies_on_grid(graph, {}, problem.cluster.device_count(), problem.training.global_batch);
-  return strategies ? ExpertPlan(problem, config, graph, std::move(strategies).value()).run() : strategies.refusal();
+  if (!strategies) return strategies.refusal();
+  return ExpertPlan(problem, config, graph, std::move(strategies).value()).run();
 }
 
 Planner expert_dlrm_planner() {

@@ -155,18 +155,15 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
-// PyTorch's plans of tensor parallelism give norms a share of the positions each, and blocks their inputs so (torchtitan,
-// parallelize_llama: SequenceParallel, and Shard(1) as the layout of inputs).
-bool is_sequence_parallel(const Problem& problem, const OptionValues& o) {
-  return o.given("sequence_parallel") ? o.flag("sequence_parallel") : problem.training.framework == pcg::Framework::pytorch;
-}
-
 // The given values, and every value of what is not given.
 std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
   std::vector<GridConfig> grids;
   for (const int stage : stages_of(o)) {
     GridConfig grid = sharded_grid_of(o, stage);
-    grid.sequence_parallel = grid.tensor > 1 && is_sequence_parallel(problem, o);
+    // PyTorch's plans of tensor parallelism give norms a share of the positions each, and blocks their inputs so (torchtitan,
+    // parallelize_llama: SequenceParallel, and Shard(1) as the layout of inputs).
+    const bool by_default = problem.training.framework == pcg::Framework::pytorch;
+    grid.sequence_parallel = grid.tensor > 1 && (o.given("sequence_parallel") ? o.flag("sequence_parallel") : by_default);
     const std::vector<pcg::Recompute> recomputations =
         o.given("recompute") ? std::vector{grid.recompute} : recomputations_of(problem.model);
     for (const std::int64_t micro_batch : micro_batches_of(problem, grid))

@@ -1,7 +1,6 @@
 #include "search/planners/megatron/plan_bound.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "search/cost/estimate.hpp"
 #include "search/grid/stages.hpp"

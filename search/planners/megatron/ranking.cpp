@@ -139,7 +139,7 @@ class Ranker {
   Ranking run(std::span<const GridConfig> points, Budget& budget, const SearchContext& context) {
     const GridConfig* before = nullptr;
     for (std::size_t first = 0, end = 0; first < points.size(); first = end) {
-      while (end < points.size() && is_one_cut(points[first], points[end])) ++end;
+      while (end < points.size() && in_one_line(points[first], points[end]) && points[first].micro_batch == points[end].micro_batch) ++end;
       const std::span<const GridConfig> cut = points.subspan(first, end - first);
       for (const GridConfig& c : cut) ranking_.plans += plans_of(c);
       if (before == nullptr || !in_one_line(*before, cut.front())) begin_line(cut.front());
@@ -158,8 +158,6 @@ class Ranker {
     double best = kNever;                  // seconds of the micro-batch before
     std::size_t PrunedCounts::*over = {};  // larger micro-batches are pruned, for this reason
   };
-
-  static bool is_one_cut(const GridConfig& a, const GridConfig& b) { return in_one_line(a, b) && a.micro_batch == b.micro_batch; }
   [[nodiscard]] static int zero_stages(const GridConfig& c) { return c.data * c.context > 1 ? 4 : 1; }
   [[nodiscard]] std::size_t plans_of(const GridConfig& c) const {
     return recomputations_.size() * static_cast<std::size_t>(zero_stages(c));

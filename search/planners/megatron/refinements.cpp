@@ -47,16 +47,6 @@ Refinement schedules_of(const GridConfig& config) {
   return choice(config, "schedule", {ScheduleKind::zero_bubble, ScheduleKind::dual_pipe}, &GridConfig::schedule);
 }
 
-// The libraries move tokens in two equal steps: one of them represents both.
-Refinement dispatches_of(const GridConfig& config) {
-  return config.expert == 1 ? Refinement{"dispatch", {}} : choice(config, "dispatch", {pcg::Dispatch::forwarded}, &GridConfig::dispatch);
-}
-
-Refinement experts_of(const GridConfig& config) {
-  return config.expert == 1 || config.tensor == 1 ? Refinement{"expert_tensor", {}}
-                                                  : choice(config, "expert_tensor", {1}, &GridConfig::expert_tensor);
-}
-
 // The first layers of each stage in place of all.
 Refinement recomputed_of(const GridConfig& config) {
   constexpr int kMostLayers = 32;
@@ -108,8 +98,10 @@ std::vector<Refinement> refinements_of(const GridConfig& config, const Refinemen
   const bool is_generic = scope.framework == Framework::generic;
   if (is_generic) all.push_back(schedules_of(config));
   if (is_generic || scope.framework == Framework::megatron || scope.framework == Framework::megatron_core) {
-    all.push_back(dispatches_of(config));
-    all.push_back(experts_of(config));
+    all.push_back(config.expert == 1 ? Refinement{"dispatch", {}}  // in two equal steps: one of them represents both
+                                     : choice(config, "dispatch", {pcg::Dispatch::forwarded}, &GridConfig::dispatch));
+    all.push_back(config.expert == 1 || config.tensor == 1 ? Refinement{"expert_tensor", {}}
+                                                           : choice(config, "expert_tensor", {1}, &GridConfig::expert_tensor));
     all.push_back(recomputed_of(config));
     all.push_back(shards_of(config, scope.domain_devices));
     all.push_back(weights_of(config, scope.precision));

@@ -39,11 +39,6 @@ class Names {
   std::set<std::string>& taken_;
 };
 
-// Nodes of a PCG without parallelism are those of its graph.
-std::optional<rules::Matcher> matcher_on(const pcg::Graph& graph, std::span<const rules::Rule> rules) {
-  return rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))));
-}
-
 // Per node: the occurrences of rules that a cut after it would part. The last operator of a segment stays, so that a cut after an
 // operator that is taken apart is in the way, too.
 std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const rules::Rule> rules,
@@ -110,7 +105,8 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
                                BranchShapes& shapes)
     : graph_(graph),
       rules_(rules),
-      matcher_(matcher_on(graph, rules)),
+      // Nodes of a PCG without parallelism are those of its graph.
+      matcher_(rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))))),
       catalog_(catalog),
       shapes_(shapes),
       kinds_(catalog.kinds_of(graph)),

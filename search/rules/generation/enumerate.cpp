@@ -57,8 +57,6 @@ Operators joined(const Operators& a, const Operators& b) {
   return all;
 }
 
-// --- operators that are worth forming ----------------------------------------------------------------------------------------
-
 // A cut may only be where the size's symbols say that it is inside.
 bool is_inside(const Node& n, const Types& t) {
   if (n.axis >= t[0].rank) return false;
@@ -98,8 +96,6 @@ std::optional<Types> sensible_type(const Node& n, std::span<const Types* const> 
   if (is_convolution(n.kind) && !groups_divide(*in[0], *in[1])) return std::nullopt;
   return type_of(n, in);
 }
-
-// --- graphs ------------------------------------------------------------------------------------------------------------------
 
 // The graphs of a setting by number: those that larger ones are built from. Types are compared by number, too: graphs are many, types few.
 struct GraphPool {
@@ -155,8 +151,6 @@ Equation equation(const GraphPool& pool, const std::vector<Graph>& left, const s
   return {pool.setting.variables, term(pool, left), term(pool, right)};
 }
 
-// --- classes of equal graphs -------------------------------------------------------------------------------------------------
-
 struct GraphClass {
   Id entry = -1;        // the representative, where larger graphs are built from it
   Graph graph;          // the representative
@@ -171,8 +165,6 @@ bool is_equal(const GraphPool& pool, const GraphClass& c, const std::array<Value
     if (values[i] != (c.entry >= 0 ? pool.entry(c.entry).values[i] : evaluate(pool, c.graph, i))) return false;
   return true;
 }
-
-// --- enumeration: level n holds the entries of n operators --------------------------------------------------------------------
 
 struct Enumeration {
   GraphPool pool;

@@ -23,8 +23,6 @@ using OperatorChoices = std::vector<Node>;
 
 constexpr char kOtherLayouts[] = " or ";
 
-// --- variables ----------------------------------------------------------------------------------------------------------
-
 // "[m, k]" cut along dim 1 is "[m, k/d]".
 std::string cut_text(std::string sizes, std::size_t dim) {
   std::size_t end = sizes.find_first_of(",]");
@@ -52,8 +50,6 @@ void add_variables(std::vector<Variable>& to, const std::string& name, const std
     to.push_back(parse_variable(fmt::format("{}{}: {}", name, word, laid_out(plain, word))));
   }
 }
-
-// --- operators ----------------------------------------------------------------------------------------------------------
 
 class OperatorReader {
  public:
@@ -138,8 +134,6 @@ class OperatorReader {
   const std::map<std::string, OperatorChoices, std::less<>>& groups_;
   OperatorChoices all_;
 };
-
-// --- the file -----------------------------------------------------------------------------------------------------------
 
 class Families {
  public:

@@ -101,8 +101,6 @@ std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
   return out;
 }
 
-// --- operators ---
-
 // Layouts are apart: lay_out() holds those of the inputs against each other.
 bool same_sizes(const Type& a, const Type& b) { return a.rank == b.rank && a.index == b.index && a.size == b.size; }
 
@@ -234,10 +232,6 @@ std::optional<Type> normalized(Inputs in, std::size_t along, int uncut = -1) {
   return lay_out(s, in, sizes_of(x));
 }
 
-std::optional<Type> normalized_rows(Inputs in) {
-  return in[0]->rank < 1 ? std::nullopt : normalized(in, in[0]->rank - 1U, in[0]->rank - 1);
-}
-
 std::optional<Type> embedding(const Node& n, Inputs in) {
   const Type &i = *in[0], &w = *in[1];
   const bool bag = n.kind == Kind::embedding_bag;
@@ -327,7 +321,7 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
     case Kind::pool_kernel: return whole({numbers.at, numbers.at, 3, 3});
     case Kind::softmax:
     case Kind::layer_norm:
-    case Kind::rms_norm: return normalized_rows(in);
+    case Kind::rms_norm: return in[0]->rank < 1 ? std::nullopt : normalized(in, in[0]->rank - 1U, in[0]->rank - 1);
     case Kind::batch_norm: return in[0]->rank == 4 ? normalized(in, 1) : std::nullopt;
     case Kind::attention: return attention(in);
     case Kind::summands: return summands(in);

@@ -8,9 +8,6 @@
 namespace rules {
 namespace {
 
-// Kinds in proofs and in rules of kernels only: no graph has constants or enlarged kernels.
-bool is_foreign(Kind k) { return k == Kind::enlarge || is_constant(k); }
-
 struct Compilation {
   const Rule& rule;
   const Term& source = rule.source();
@@ -168,7 +165,8 @@ base::Attempt<Pattern> compile(const Rule& rule) {
   Compilation c{rule};
   for (const Term* t : {&c.source, &c.target})
     for (const Node& n : t->nodes)
-      if (is_foreign(n.kind)) return base::Refusal{fmt::format("no graph has {}", name_of(n.kind))};
+      if (n.kind == Kind::enlarge || is_constant(n.kind))  // in proofs and in rules of kernels only
+        return base::Refusal{fmt::format("no graph has {}", name_of(n.kind))};
   if (sums_to_number(c.source, rule.source_types()) || sums_to_number(c.target, rule.target_types()))
     return base::Refusal{"a sum that leaves a number"};
   c.p.exact_rank = has_sum(c.source) || has_sum(c.target);

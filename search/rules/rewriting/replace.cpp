@@ -15,8 +15,6 @@ namespace {
 using pcg::NodeId;
 using pcg::TensorRef;
 
-// --- order ---
-
 // The order of nodes: by block, then by old number, the target's nodes after the first output that they replace.
 struct Place {
   int block;
@@ -78,8 +76,6 @@ base::Attempt<Ordering> order(const Match& match, const pcg::Pcg& graph, const T
   return result;
 }
 
-// --- names ---
-
 bool is_operator(const FreshNode& n) { return n.op.index() == 0; }
 std::string_view kind_name(const FreshNode& n) {
   return std::visit([](const auto& op) { return pcg::kind_name(op); }, n.op);
@@ -122,8 +118,6 @@ std::vector<std::string> fresh_names(const Target& target, const Match& match, c
   }
   return result;
 }
-
-// --- the graph ---
 
 // A node of the target, or one that was there.
 template <class N>

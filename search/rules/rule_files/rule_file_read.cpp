@@ -191,14 +191,9 @@ class RuleReader {
   base::Diagnostics& sink_;
 };
 
-// Another kind of file has a problem in every line; one is enough.
-void refuse_other_kinds(const Yaml& root) {
-  if (root.find("generator") != nullptr || root.find("foreshard") != nullptr) return;
-  base::refuse(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
-}
-
 RuleFile rules_from(const Yaml& root) {
-  refuse_other_kinds(root);
+  if (root.find("generator") == nullptr && root.find("foreshard") == nullptr)  // a problem in every line: one is enough
+    base::refuse(root.mark, "", "this is no rule file: it has no \"generator\"", "foreshard rules generate --save writes one");
   base::Diagnostics sink;
   MapReader r(root, "", sink);
   RuleFile file;

@@ -25,13 +25,7 @@ struct Step {
 class ByteFronts {
  public:
   ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat, const FrontLimits& limits)
-      : problem_(problem),
-        tree_(tree),
-        multiplier_(multiplier),
-        tolerance_(kSameCost * to_beat),
-        most_(to_beat + multiplier * problem.limit),
-        limits_(limits),
-        spare_(most_bytes(problem) - least_bytes(problem)) {}
+      : problem_(problem), tree_(tree), multiplier_(multiplier), to_beat_(to_beat), limits_(limits) {}
 
   FrontAnswer run() {
     const auto& buckets = tree_.buckets();
@@ -136,11 +130,12 @@ class ByteFronts {
 
   const ConstrainedProblem& problem_;
   const BucketTree& tree_;
-  double multiplier_, tolerance_, most_;
+  double multiplier_, to_beat_;
   FrontLimits limits_;
-  double spare_;                                         // bytes over the minimum_memory choices of all
-  std::vector<std::vector<std::vector<Label>>> fronts_;  // by bucket and outer entry
-  std::vector<double> least_;                            // bytes, by bucket with all below it
+  double tolerance_ = kSameCost * to_beat_, most_ = to_beat_ + multiplier_ * problem_.limit;
+  double spare_ = most_bytes(problem_) - least_bytes(problem_);  // bytes over the minimum_memory choices of all
+  std::vector<std::vector<std::vector<Label>>> fronts_;          // by bucket and outer entry
+  std::vector<double> least_;                                    // bytes, by bucket with all below it
   std::vector<Step> steps_;
   double pairs_ = 0;
 };
