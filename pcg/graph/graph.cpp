@@ -40,6 +40,14 @@ double share_filled(const MoeDispatch& op, const TensorShape& gates, const Tenso
   return std::min(1.0, tokens / static_cast<double>(places.sizes[0] * places.sizes[2]));
 }
 
+// Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors one after another.
+void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
+  // By whole units, so that products stay below the dim's size.
+  const std::int64_t common = std::gcd(before, now), unit = before / common;
+  if (before == now || std::ranges::any_of(split.sizes, [&](std::int64_t size) { return size % unit != 0; })) return;
+  for (std::int64_t& size : split.sizes) size = size / unit * (now / common);
+}
+
 }  // namespace
 
 bool GraphNode::operator==(const GraphNode& o) const {
@@ -199,18 +207,6 @@ Graph GraphBuilder::build() && {
     throw ShapeError(fmt::format("{:.2g} parameters are more than a model can have", parameters));
   return std::move(graph_);
 }
-
-namespace {
-
-// Parts of a dim that has changed keep their shares of it: rewrites put the samples of several tensors one after another.
-void keep_shares(Split& split, std::int64_t before, std::int64_t now) {
-  // By whole units, so that products stay below the dim's size.
-  const std::int64_t common = std::gcd(before, now), unit = before / common;
-  if (before == now || std::ranges::any_of(split.sizes, [&](std::int64_t size) { return size % unit != 0; })) return;
-  for (std::int64_t& size : split.sizes) size = size / unit * (now / common);
-}
-
-}  // namespace
 
 Graph with_batch(const Graph& g, std::int64_t batch) {
   GraphBuilder builder(g.name());

@@ -134,6 +134,42 @@ void refuse_gated_name(base::MapReader& r) {
                  fmt::format("write gated: true, activation: {}", activation));
 }
 
+using base::Yaml;
+
+const std::map<std::string, Family*, std::less<>> kReaders{{"bert", read_bert},
+                                                           {"deepseek_v2", read_deepseek_v2},
+                                                           {"deepseek_v3", read_deepseek_v3},
+                                                           {"falcon", read_falcon},
+                                                           {"gemma", read_gemma},
+                                                           {"gemma2", read_gemma2},
+                                                           {"gemma3", read_gemma3},
+                                                           {"gemma3_text", read_gemma3},
+                                                           {"gpt2", read_gpt2},
+                                                           {"gpt_neox", read_gpt_neox},
+                                                           {"gpt_oss", read_gpt_oss},
+                                                           {"kimi_k2", read_deepseek_v3},
+                                                           {"llama", read_llama},
+                                                           {"llama4", read_llama4},
+                                                           {"llama4_text", read_llama4},
+                                                           {"mistral", read_mistral},
+                                                           {"mixtral", read_mixtral},
+                                                           {"nemotron", read_nemotron},
+                                                           {"nemotron_h", read_nemotron_h},
+                                                           {"opt", read_opt},
+                                                           {"phi3", read_phi3},
+                                                           {"qwen2", read_qwen2},
+                                                           {"qwen2_moe", read_qwen2_moe},
+                                                           {"qwen3", read_qwen3},
+                                                           {"qwen3_moe", read_qwen3_moe},
+                                                           {"t5", read_t5},
+                                                           {"vit", read_vit}};
+
+// Models of text and images keep the text's part by itself.
+const Yaml* text_part(const Yaml& document) {
+  const Yaml* text = document.is_map() ? document.find("text_config") : nullptr;
+  return text != nullptr && text->is_map() ? text : nullptr;
+}
+
 }  // namespace
 
 void read_overrides(base::MapReader& r, TransformerConfig& c) {
@@ -192,46 +228,6 @@ std::optional<TransformerConfig> read_transformer(const base::Yaml& section, con
   for (const std::string& problem : problems(c)) sink.add(section.mark, path, problem);
   return sink.size() == before ? std::optional(c) : std::nullopt;
 }
-
-namespace {
-
-using base::Yaml;
-
-const std::map<std::string, Family*, std::less<>> kReaders{{"bert", read_bert},
-                                                           {"deepseek_v2", read_deepseek_v2},
-                                                           {"deepseek_v3", read_deepseek_v3},
-                                                           {"falcon", read_falcon},
-                                                           {"gemma", read_gemma},
-                                                           {"gemma2", read_gemma2},
-                                                           {"gemma3", read_gemma3},
-                                                           {"gemma3_text", read_gemma3},
-                                                           {"gpt2", read_gpt2},
-                                                           {"gpt_neox", read_gpt_neox},
-                                                           {"gpt_oss", read_gpt_oss},
-                                                           {"kimi_k2", read_deepseek_v3},
-                                                           {"llama", read_llama},
-                                                           {"llama4", read_llama4},
-                                                           {"llama4_text", read_llama4},
-                                                           {"mistral", read_mistral},
-                                                           {"mixtral", read_mixtral},
-                                                           {"nemotron", read_nemotron},
-                                                           {"nemotron_h", read_nemotron_h},
-                                                           {"opt", read_opt},
-                                                           {"phi3", read_phi3},
-                                                           {"qwen2", read_qwen2},
-                                                           {"qwen2_moe", read_qwen2_moe},
-                                                           {"qwen3", read_qwen3},
-                                                           {"qwen3_moe", read_qwen3_moe},
-                                                           {"t5", read_t5},
-                                                           {"vit", read_vit}};
-
-// Models of text and images keep the text's part by itself.
-const Yaml* text_part(const Yaml& document) {
-  const Yaml* text = document.is_map() ? document.find("text_config") : nullptr;
-  return text != nullptr && text->is_map() ? text : nullptr;
-}
-
-}  // namespace
 
 std::optional<HuggingFaceModel> read_huggingface(const Yaml& document, const std::string& name, base::Diagnostics& sink) {
   const std::size_t before = sink.size();

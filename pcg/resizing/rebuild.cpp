@@ -125,37 +125,6 @@ Operator with_sizes(const Operator& op, const NewSizes& sizes, std::span<const T
   return result;
 }
 
-}  // namespace
-
-Rebuild by(const SizeMap& map, const Together& one) {
-  return {.change = [&map, one](GraphNodeId n, auto before,
-                                auto after) { return with_sizes(one.graph.node(n).op, NewSizes(map, one, n), before, after); },
-          .weight =
-              [&map, one](GraphNodeId n) {
-                if (one.weights)
-                  if (const auto it = one.weights->find(one.graph.node(n).name); it != one.weights->end()) return it->second;
-                return std::get<Weight>(with_sizes(one.graph.node(n).op, NewSizes(map, one, n), {}, {})).shape;
-              },
-          .weights_are_known = one.weights != nullptr};
-}
-
-void add_free_sizes(const Together& one, std::set<std::int64_t>& sizes) {
-  std::vector<bool> follows(one.graph.nodes().size(), one.weights != nullptr);  // weights that a slot gives their shape
-  for (const GraphNode& n : one.graph.nodes()) {
-    const std::vector<bool> slots = weight_slots(n.op, n.inputs.size());
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      if (slots[i]) follows[n.inputs[i].node.value] = true;
-  }
-  for (std::size_t n = 0; n < one.graph.nodes().size(); ++n) {
-    const GraphNode& node = one.graph.nodes()[n];
-    if (std::holds_alternative<Weight>(node.op) && follows[n]) continue;
-    const std::vector<TensorShape> inputs = one.graph.input_shapes(GraphNodeId(n));
-    (void)with_sizes(node.op, NewSizes({}, one, GraphNodeId(n), &sizes), inputs, inputs);
-  }
-}
-
-namespace {
-
 // A weight's new shape is known once its first reader is met: from the operator where it has slots for weights.
 class Rebuilder {
  public:
@@ -240,6 +209,33 @@ class Rebuilder {
 };
 
 }  // namespace
+
+Rebuild by(const SizeMap& map, const Together& one) {
+  return {.change = [&map, one](GraphNodeId n, auto before,
+                                auto after) { return with_sizes(one.graph.node(n).op, NewSizes(map, one, n), before, after); },
+          .weight =
+              [&map, one](GraphNodeId n) {
+                if (one.weights)
+                  if (const auto it = one.weights->find(one.graph.node(n).name); it != one.weights->end()) return it->second;
+                return std::get<Weight>(with_sizes(one.graph.node(n).op, NewSizes(map, one, n), {}, {})).shape;
+              },
+          .weights_are_known = one.weights != nullptr};
+}
+
+void add_free_sizes(const Together& one, std::set<std::int64_t>& sizes) {
+  std::vector<bool> follows(one.graph.nodes().size(), one.weights != nullptr);  // weights that a slot gives their shape
+  for (const GraphNode& n : one.graph.nodes()) {
+    const std::vector<bool> slots = weight_slots(n.op, n.inputs.size());
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (slots[i]) follows[n.inputs[i].node.value] = true;
+  }
+  for (std::size_t n = 0; n < one.graph.nodes().size(); ++n) {
+    const GraphNode& node = one.graph.nodes()[n];
+    if (std::holds_alternative<Weight>(node.op) && follows[n]) continue;
+    const std::vector<TensorShape> inputs = one.graph.input_shapes(GraphNodeId(n));
+    (void)with_sizes(node.op, NewSizes({}, one, GraphNodeId(n), &sizes), inputs, inputs);
+  }
+}
 
 base::Attempt<Graph> rebuild(const Graph& graph, const Rebuild& how) { return Rebuilder(graph, how).run(); }
 

@@ -251,16 +251,6 @@ Repair repair(const MoeDispatch& o, const Situation& s) {
 }
 Repair repair(const MoeCombine& o, const Situation& s) { return enough_experts(o.top_k, s.before[1].sizes[2], s.after[1].sizes[2], s); }
 
-}  // namespace
-
-std::optional<SizeRepair> repair_sizes(const Operator& op, const Operator& changed, std::span<const TensorShape> before,
-                                       std::span<const TensorShape> after, const SizeMap& map, const SizeLaws& laws,
-                                       const InputSegments& segments) {
-  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, segments}); }, op);
-}
-
-namespace {
-
 class Reading {
  public:
   Reading(const Pcg& pcg, const Together& one) : pcg_(pcg), one_(one) {}
@@ -313,6 +303,12 @@ class Reading {
 };
 
 }  // namespace
+
+std::optional<SizeRepair> repair_sizes(const Operator& op, const Operator& changed, std::span<const TensorShape> before,
+                                       std::span<const TensorShape> after, const SizeMap& map, const SizeLaws& laws,
+                                       const InputSegments& segments) {
+  return std::visit([&](const auto& o) { return repair(o, Situation{changed, before, after, map, laws, segments}); }, op);
+}
 
 bool allows(const SizeLaws& laws, std::int64_t old_size, std::int64_t new_size) {
   const auto it = laws.find(old_size);

@@ -110,20 +110,6 @@ int shard_of(const IterationSpace& space, const Sharding& s, const std::vector<i
   return number;
 }
 
-}  // namespace
-
-int Sharding::points() const {
-  int n = sums * copies;
-  for (int d : degrees) n *= d;
-  return n;
-}
-
-Sharding unsharded(const IterationSpace& space) {
-  return {std::vector<int>(space.loops.size(), 1), 1, space.parts.empty() ? 1 : all_parts(space), -1};
-}
-
-namespace {
-
 // Partial sums pass through all inputs of a linear operator together, or through one input that allows it.
 std::optional<std::string> sums_violation(const IterationSpace& space, const Sharding& s) {
   if (!space.parts.empty()) {
@@ -138,7 +124,57 @@ std::optional<std::string> sums_violation(const IterationSpace& space, const Sha
   return std::nullopt;
 }
 
+// Degrees from the dims that loops index; nullopt where two dims of one loop, or a dim that is never cut, disagree.
+std::optional<std::vector<int>> loop_degrees(const IterationSpace& space, std::span<const ParallelShape> inputs) {
+  std::vector<int> degrees(space.loops.size(), 0);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (space.inputs[i].size() != inputs[i].dims.size()) return std::nullopt;
+    for (std::size_t d = 0; d < inputs[i].dims.size(); ++d) {
+      const int loop = space.inputs[i][d], degree = inputs[i].dims[d].degree;
+      if (loop < 0) {
+        if (degree != 1) return std::nullopt;
+        continue;
+      }
+      int& known = degrees[static_cast<std::size_t>(loop)];
+      if (known != 0 && known != degree) return std::nullopt;
+      known = degree;
+    }
+  }
+  std::ranges::replace(degrees, 0, 1);
+  return degrees;
+}
+
+// All inputs have the same sums, or one has them and the others copies instead.
+bool find_sums(const IterationSpace& space, std::span<const ParallelShape> inputs, Sharding& s) {
+  if (!space.parts.empty()) {
+    s.sums = all_parts(space);
+    return true;
+  }
+  int with = 0, last = -1;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].sum == 1) continue;
+    ++with;
+    last = static_cast<int>(i);
+    if (s.sums != 1 && s.sums != inputs[i].sum) return false;
+    s.sums = inputs[i].sum;
+  }
+  const bool together = space.linear && with == static_cast<int>(inputs.size());
+  if (with > 1 && !together) return false;
+  if (with == 1 && !together) s.through = last;
+  return true;
+}
+
 }  // namespace
+
+int Sharding::points() const {
+  int n = sums * copies;
+  for (int d : degrees) n *= d;
+  return n;
+}
+
+Sharding unsharded(const IterationSpace& space) {
+  return {std::vector<int>(space.loops.size(), 1), 1, space.parts.empty() ? 1 : all_parts(space), -1};
+}
 
 std::optional<std::string> violation(const IterationSpace& space, const Sharding& s, std::span<const TensorShape> inputs,
                                      std::span<const TensorShape> outputs) {
@@ -197,50 +233,6 @@ int input_gradient_shard(const IterationSpace& space, const Sharding& s, std::si
   const Layout& layout = input_gradient(space, i);
   return shard_of(space, s, space.inputs[i], layout, input_axis(space, s, i, layout, true), point);
 }
-
-namespace {
-
-// Degrees from the dims that loops index; nullopt where two dims of one loop, or a dim that is never cut, disagree.
-std::optional<std::vector<int>> loop_degrees(const IterationSpace& space, std::span<const ParallelShape> inputs) {
-  std::vector<int> degrees(space.loops.size(), 0);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (space.inputs[i].size() != inputs[i].dims.size()) return std::nullopt;
-    for (std::size_t d = 0; d < inputs[i].dims.size(); ++d) {
-      const int loop = space.inputs[i][d], degree = inputs[i].dims[d].degree;
-      if (loop < 0) {
-        if (degree != 1) return std::nullopt;
-        continue;
-      }
-      int& known = degrees[static_cast<std::size_t>(loop)];
-      if (known != 0 && known != degree) return std::nullopt;
-      known = degree;
-    }
-  }
-  std::ranges::replace(degrees, 0, 1);
-  return degrees;
-}
-
-// All inputs have the same sums, or one has them and the others copies instead.
-bool find_sums(const IterationSpace& space, std::span<const ParallelShape> inputs, Sharding& s) {
-  if (!space.parts.empty()) {
-    s.sums = all_parts(space);
-    return true;
-  }
-  int with = 0, last = -1;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].sum == 1) continue;
-    ++with;
-    last = static_cast<int>(i);
-    if (s.sums != 1 && s.sums != inputs[i].sum) return false;
-    s.sums = inputs[i].sum;
-  }
-  const bool together = space.linear && with == static_cast<int>(inputs.size());
-  if (with > 1 && !together) return false;
-  if (with == 1 && !together) s.through = last;
-  return true;
-}
-
-}  // namespace
 
 std::optional<Sharding> infer_sharding(const IterationSpace& space, std::span<const ParallelShape> inputs) {
   Sharding s = unsharded(space);

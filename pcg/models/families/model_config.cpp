@@ -50,33 +50,6 @@ GraphTensorRef embed_patches(GraphBuilder& b, const VisionConfig& c, std::int64_
   return add_positions(b, "embedding.position", x, b.shape(x).sizes[1]);
 }
 
-}  // namespace
-
-Graph vision_transformer(const VisionConfig& c, std::int64_t batch) {
-  BASE_CHECK(c.image_size >= c.patch_size, "{}: image {} patch {}", c.layers.name, c.image_size, c.patch_size);
-  GraphBuilder b(c.layers.name);
-  LayerBuilder layers(b, c.layers);
-  b.begin_weightless_block("embedding");
-  GraphTensorRef x = layers.dropout("embedding.dropout", embed_patches(b, c, batch));
-  for (std::int64_t i = 0; i < c.layers.layers; ++i) {
-    b.begin_block(fmt::format("layer {}", i));
-    x = layers.layer(fmt::format("layer{}", i), x, FeedForward::mlp);
-  }
-  b.begin_weightless_block("head");
-  x = layers.norm("head.norm", x);
-  x = b.add("head.class_token", Slice{.axis = 1, .begin = 0, .length = 1}, {x});
-  x = b.add("head.class_token.flat", Reshape{.sizes = {0, -1}}, {x});
-  if (c.layers.pooler) {
-    x = b.add("head.pooler", Linear{.out = c.layers.hidden, .has_bias = true}, {x});
-    x = b.add("head.pooler.activation", Unary{.kind = Unary::Kind::tanh}, {x});
-  }
-  if (c.classes == 0) return std::move(b).build();
-  add_classifier(b, c.classes, x);
-  return std::move(b).build();
-}
-
-namespace {
-
 // The layers of a stack share one table of relative positions (Raffel et al., arXiv 1910.10683, section 2.1). It is made in the block of
 // the first of them.
 GraphTensorRef position_table(GraphBuilder& b, const EncoderDecoderConfig& c, const std::string& stack) {
@@ -117,31 +90,6 @@ GraphTensorRef decode(GraphBuilder& b, const EncoderDecoderConfig& c, GraphTenso
   }
   return x;
 }
-
-}  // namespace
-
-Graph encoder_decoder(const EncoderDecoderConfig& c, std::int64_t batch) {
-  GraphBuilder b(c.layers.name);
-  LayerBuilder layers(b, c.layers);
-  const TensorShape index{.sizes = {batch, c.layers.sequence_length}, .element = Element::index};
-  b.begin_weightless_block("embedding");
-  const Embedded embedded = embed_tokens(b, c.layers, batch);
-  // Encoder and decoder look tokens up in one table.
-  const Embedding lookup{.vocabulary = c.layers.vocab, .width = c.layers.hidden};
-  GraphTensorRef y = b.add("embedding.decoder_token", lookup, {b.input("decoder_tokens", index)}, {embedded.table});
-  y = layers.dropout("embedding.decoder_dropout", y);
-  y = decode(b, c, y, encode(b, c, embedded.x));
-  b.begin_weightless_block("head");
-  y = layers.dropout("head.dropout", layers.norm("head.norm", y));
-  if (!c.layers.head) return std::move(b).build();
-  const Linear logits{.out = c.layers.vocab, .transposed_weight = c.layers.tied_embeddings};
-  y = b.add("head.logits", logits, {y},
-            c.layers.tied_embeddings ? std::vector<GraphTensorRef>{embedded.table} : std::vector<GraphTensorRef>{});
-  b.add("head.loss", CrossEntropy{}, {y, b.input("labels", index)});
-  return std::move(b).build();
-}
-
-namespace {
 
 // Tensors are [batch, rows, columns, width] between layers.
 class WindowedLayers {
@@ -187,6 +135,50 @@ class WindowedLayers {
 };
 
 }  // namespace
+
+Graph vision_transformer(const VisionConfig& c, std::int64_t batch) {
+  BASE_CHECK(c.image_size >= c.patch_size, "{}: image {} patch {}", c.layers.name, c.image_size, c.patch_size);
+  GraphBuilder b(c.layers.name);
+  LayerBuilder layers(b, c.layers);
+  b.begin_weightless_block("embedding");
+  GraphTensorRef x = layers.dropout("embedding.dropout", embed_patches(b, c, batch));
+  for (std::int64_t i = 0; i < c.layers.layers; ++i) {
+    b.begin_block(fmt::format("layer {}", i));
+    x = layers.layer(fmt::format("layer{}", i), x, FeedForward::mlp);
+  }
+  b.begin_weightless_block("head");
+  x = layers.norm("head.norm", x);
+  x = b.add("head.class_token", Slice{.axis = 1, .begin = 0, .length = 1}, {x});
+  x = b.add("head.class_token.flat", Reshape{.sizes = {0, -1}}, {x});
+  if (c.layers.pooler) {
+    x = b.add("head.pooler", Linear{.out = c.layers.hidden, .has_bias = true}, {x});
+    x = b.add("head.pooler.activation", Unary{.kind = Unary::Kind::tanh}, {x});
+  }
+  if (c.classes == 0) return std::move(b).build();
+  add_classifier(b, c.classes, x);
+  return std::move(b).build();
+}
+
+Graph encoder_decoder(const EncoderDecoderConfig& c, std::int64_t batch) {
+  GraphBuilder b(c.layers.name);
+  LayerBuilder layers(b, c.layers);
+  const TensorShape index{.sizes = {batch, c.layers.sequence_length}, .element = Element::index};
+  b.begin_weightless_block("embedding");
+  const Embedded embedded = embed_tokens(b, c.layers, batch);
+  // Encoder and decoder look tokens up in one table.
+  const Embedding lookup{.vocabulary = c.layers.vocab, .width = c.layers.hidden};
+  GraphTensorRef y = b.add("embedding.decoder_token", lookup, {b.input("decoder_tokens", index)}, {embedded.table});
+  y = layers.dropout("embedding.decoder_dropout", y);
+  y = decode(b, c, y, encode(b, c, embedded.x));
+  b.begin_weightless_block("head");
+  y = layers.dropout("head.dropout", layers.norm("head.norm", y));
+  if (!c.layers.head) return std::move(b).build();
+  const Linear logits{.out = c.layers.vocab, .transposed_weight = c.layers.tied_embeddings};
+  y = b.add("head.logits", logits, {y},
+            c.layers.tied_embeddings ? std::vector<GraphTensorRef>{embedded.table} : std::vector<GraphTensorRef>{});
+  b.add("head.loss", CrossEntropy{}, {y, b.input("labels", index)});
+  return std::move(b).build();
+}
 
 Graph shifted_window_transformer(const ShiftedWindowConfig& c, std::int64_t batch) {
   GraphBuilder b(c.layers.name);

@@ -189,37 +189,6 @@ Graph inception_v3(std::int64_t batch, bool proxy) {
   return std::move(b).build();
 }
 
-}  // namespace
-
-std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convolutional_networks() {
-  std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32},
-                                       {.name = "resnext-50-proxy", .entry = 128, .width = 128, .groups = 32, .proxy = true}};
-  // Widths are `base` after the first 1x1 and `factor` times that after the 3x3: only so are the published parameter counts met.
-  const auto wide = [&](const char* size, std::int64_t base, std::int64_t factor, int third_stage) {
-    residual.push_back({.name = fmt::format("wide-resnet-{}", size),
-                        .depths = {3, 4, third_stage, 3},
-                        .stem = base,
-                        .entry = base,
-                        .width = factor * base,
-                        .out = 4 * base,
-                        .classes = 1024});
-  };
-  wide("250m", 160, 2, 6);
-  wide("500m", 224, 2, 6);
-  wide("1b", 320, 2, 6);
-  wide("2b", 448, 2, 6);
-  wide("4b", 640, 2, 6);
-  wide("6.8b", 320, 16, 6);
-  wide("13b", 320, 16, 23);
-  std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> all{
-      {"inception-v3", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/false); }},
-      {"inception-v3-proxy", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/true); }}};
-  for (const ResidualConfig& c : residual) all.emplace(c.name, [c](std::int64_t batch) { return residual_network(c, batch); });
-  return all;
-}
-
-namespace {
-
 GraphTensorRef dense(GraphBuilder& b, const std::string& name, GraphTensorRef x, std::int64_t out, Activation activation) {
   return b.add(name, Linear{.out = out, .activation = activation}, {x});
 }
@@ -363,6 +332,33 @@ Graph candle_uno(std::int64_t batch) {
 }
 
 }  // namespace
+
+std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> convolutional_networks() {
+  std::vector<ResidualConfig> residual{{.name = "resnext-50", .entry = 128, .width = 128, .groups = 32},
+                                       {.name = "resnext-50-proxy", .entry = 128, .width = 128, .groups = 32, .proxy = true}};
+  // Widths are `base` after the first 1x1 and `factor` times that after the 3x3: only so are the published parameter counts met.
+  const auto wide = [&](const char* size, std::int64_t base, std::int64_t factor, int third_stage) {
+    residual.push_back({.name = fmt::format("wide-resnet-{}", size),
+                        .depths = {3, 4, third_stage, 3},
+                        .stem = base,
+                        .entry = base,
+                        .width = factor * base,
+                        .out = 4 * base,
+                        .classes = 1024});
+  };
+  wide("250m", 160, 2, 6);
+  wide("500m", 224, 2, 6);
+  wide("1b", 320, 2, 6);
+  wide("2b", 448, 2, 6);
+  wide("4b", 640, 2, 6);
+  wide("6.8b", 320, 16, 6);
+  wide("13b", 320, 16, 23);
+  std::map<std::string, std::function<Graph(std::int64_t)>, std::less<>> all{
+      {"inception-v3", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/false); }},
+      {"inception-v3-proxy", [](std::int64_t batch) { return inception_v3(batch, /*proxy=*/true); }}};
+  for (const ResidualConfig& c : residual) all.emplace(c.name, [c](std::int64_t batch) { return residual_network(c, batch); });
+  return all;
+}
 
 std::map<std::string, std::function<Graph(std::int64_t batch)>, std::less<>> unity_networks() {
   return {{"bert-proxy", bert_proxy}, {"candle-uno", candle_uno}, {"dlrm", dlrm}, {"mlp", mlp}, {"mlp-mnist", mlp_mnist}, {"xdl", xdl}};

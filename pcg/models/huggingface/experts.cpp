@@ -20,6 +20,46 @@ void read_sparse_layers(Config& f, TransformerConfig& c) {
     }
 }
 
+// `usual`: of the experts.
+TransformerConfig read_deepseek(Config& f, const Usual& usual_sizes, const TransformerConfig& usual) {
+  TransformerConfig c = read_llama_like(f, usual_sizes);
+  c.kv_heads = 0;  // the config lists as many as heads: the up-projection makes them
+  c.query_rank = f.size_or_none("q_lora_rank", 1536);
+  c.kv_rank = f.size("kv_lora_rank", 512);
+  c.head_dim = f.size("qk_nope_head_dim", 128);
+  c.rope_dim = f.size("qk_rope_head_dim", 64);
+  c.value_dim = f.size("v_head_dim", 128);
+  if (f.flag("attention_bias", false)) f.note("the linear layers of attention have no biases (attention_bias)");
+  c.experts = f.size_or_none("n_routed_experts", usual.experts);
+  c.top_k = f.size("num_experts_per_tok", usual.top_k);
+  c.expert_ffn = f.size("moe_intermediate_size", usual.expert_ffn);
+  c.shared_ffn = c.expert_ffn * f.size_or_none("n_shared_experts", usual.shared_ffn / usual.expert_ffn);
+  c.dense_layers = f.layers("first_k_dense_replace", usual.dense_layers, 0);
+  c.expert_every = f.size("moe_layer_freq", 1);
+  // Routing by "greedy", DeepSeek-V2's default, has no groups, whatever the config lists.
+  c.expert_groups = usual.expert_groups;
+  c.groups_per_token = usual.groups_per_token;
+  const std::int64_t groups = f.size_or_none("n_group", usual.expert_groups),
+                     of_a_token = f.size_or_none("topk_group", usual.groups_per_token);
+  if (f.text("topk_method", usual.expert_groups > 1 ? "noaux_tc" : "greedy") != "greedy" && groups > 1) {
+    c.expert_groups = groups;
+    c.groups_per_token = of_a_token;
+  }
+  return c;
+}
+
+// Where layers with experts are listed, they are the last of every `expert_every`.
+void check_expert_layers(Config& f, const TransformerConfig& c) {
+  const std::vector<std::string> listed = f.words("moe_layers");
+  if (listed.empty()) return;
+  bool regular = static_cast<std::int64_t>(listed.size()) == c.layers / c.expert_every;
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    regular = regular && listed[i] == fmt::format("{}", static_cast<std::int64_t>(i + 1) * c.expert_every - 1);
+  if (!regular)
+    f.reader().complain("moe_layers", "layers with experts that are not every n-th cannot be described yet",
+                        fmt::format("interleave_moe_layer_step is {}", c.expert_every));
+}
+
 }  // namespace
 
 ModelConfig read_mixtral(Config& f) {
@@ -56,38 +96,6 @@ ModelConfig read_qwen3_moe(Config& f) {
   return c;
 }
 
-namespace {
-
-// `usual`: of the experts.
-TransformerConfig read_deepseek(Config& f, const Usual& usual_sizes, const TransformerConfig& usual) {
-  TransformerConfig c = read_llama_like(f, usual_sizes);
-  c.kv_heads = 0;  // the config lists as many as heads: the up-projection makes them
-  c.query_rank = f.size_or_none("q_lora_rank", 1536);
-  c.kv_rank = f.size("kv_lora_rank", 512);
-  c.head_dim = f.size("qk_nope_head_dim", 128);
-  c.rope_dim = f.size("qk_rope_head_dim", 64);
-  c.value_dim = f.size("v_head_dim", 128);
-  if (f.flag("attention_bias", false)) f.note("the linear layers of attention have no biases (attention_bias)");
-  c.experts = f.size_or_none("n_routed_experts", usual.experts);
-  c.top_k = f.size("num_experts_per_tok", usual.top_k);
-  c.expert_ffn = f.size("moe_intermediate_size", usual.expert_ffn);
-  c.shared_ffn = c.expert_ffn * f.size_or_none("n_shared_experts", usual.shared_ffn / usual.expert_ffn);
-  c.dense_layers = f.layers("first_k_dense_replace", usual.dense_layers, 0);
-  c.expert_every = f.size("moe_layer_freq", 1);
-  // Routing by "greedy", DeepSeek-V2's default, has no groups, whatever the config lists.
-  c.expert_groups = usual.expert_groups;
-  c.groups_per_token = usual.groups_per_token;
-  const std::int64_t groups = f.size_or_none("n_group", usual.expert_groups),
-                     of_a_token = f.size_or_none("topk_group", usual.groups_per_token);
-  if (f.text("topk_method", usual.expert_groups > 1 ? "noaux_tc" : "greedy") != "greedy" && groups > 1) {
-    c.expert_groups = groups;
-    c.groups_per_token = of_a_token;
-  }
-  return c;
-}
-
-}  // namespace
-
 ModelConfig read_deepseek_v2(Config& f) {
   return read_deepseek(f, {.ffn = 11008}, {.experts = 64, .top_k = 6, .expert_ffn = 1407, .shared_ffn = 2 * 1407});
 }
@@ -114,22 +122,6 @@ ModelConfig read_gpt_oss(Config& f) {
   if (f.given("swiglu_limit")) f.note("gates of experts are plain silu, not clamped (swiglu_limit)");
   return c;
 }
-
-namespace {
-
-// Where layers with experts are listed, they are the last of every `expert_every`.
-void check_expert_layers(Config& f, const TransformerConfig& c) {
-  const std::vector<std::string> listed = f.words("moe_layers");
-  if (listed.empty()) return;
-  bool regular = static_cast<std::int64_t>(listed.size()) == c.layers / c.expert_every;
-  for (std::size_t i = 0; i < listed.size(); ++i)
-    regular = regular && listed[i] == fmt::format("{}", static_cast<std::int64_t>(i + 1) * c.expert_every - 1);
-  if (!regular)
-    f.reader().complain("moe_layers", "layers with experts that are not every n-th cannot be described yet",
-                        fmt::format("interleave_moe_layer_step is {}", c.expert_every));
-}
-
-}  // namespace
 
 // Every n-th layer sees all keys, and has no rotary positions there.
 ModelConfig read_llama4(Config& f) {

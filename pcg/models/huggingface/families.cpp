@@ -111,6 +111,13 @@ void read_experts(Config& f, TransformerConfig& c) {
   c.groups_per_token = f.size("topk_group", 1);
 }
 
+// The number of classes is num_labels, or what id2label lists, or 2 (PretrainedConfig).
+std::int64_t class_count(Config& f) {
+  const base::Yaml* labels = f.reader().optional("id2label");
+  const std::int64_t listed = labels && labels->is_map() ? static_cast<std::int64_t>(labels->entries.size()) : 2;
+  return f.size("num_labels", listed);
+}
+
 }  // namespace
 
 // Attention there has no positions.
@@ -169,17 +176,6 @@ ModelConfig read_t5(Config& f) {
   c.position_buckets = f.size("relative_attention_num_buckets", 32);
   return c;
 }
-
-namespace {
-
-// The number of classes is num_labels, or what id2label lists, or 2 (PretrainedConfig).
-std::int64_t class_count(Config& f) {
-  const base::Yaml* labels = f.reader().optional("id2label");
-  const std::int64_t listed = labels && labels->is_map() ? static_cast<std::int64_t>(labels->entries.size()) : 2;
-  return f.size("num_labels", listed);
-}
-
-}  // namespace
 
 ModelConfig read_vit(Config& f) {
   VisionConfig c{.layers = read_stack(
