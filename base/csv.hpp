@@ -20,7 +20,6 @@ struct CsvTable {
   Mark mark;  // of the header
   std::vector<std::string> columns;
   std::vector<CsvRow> rows;
-  // Index of a column, or nullopt.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view column) const;
 };
 

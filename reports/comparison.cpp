@@ -89,14 +89,12 @@ std::vector<const Run*> runs_compared(const ScenarioResult& result) {
 
 std::string named(const Run& r) { return r.is_of_base() || r.replanned ? r.plan : r.plan + ", same plan"; }
 
-// The table's columns of runs, the first with their names.
 Columns<Run> columns_of(const char* title) {
   Columns<Run> c;
   c.add(left(title), [](const Run& r) { return "  " + named(r); });
   return c;
 }
 
-// A row for each run, under its variant.
 std::string table_of(const Columns<Run>& columns, const std::vector<const Run*>& runs, std::size_t width) {
   Table table(columns.headings);
   std::string variant;

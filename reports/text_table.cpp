@@ -79,7 +79,6 @@ bool is_of_other_kinds(const Run& r) {
   return std::ranges::any_of(r.notes, [](const base::Note& n) { return n.code == "interval-other-kinds"; });
 }
 
-// Of all rows of the table.
 struct Facts {
   std::vector<base::Seconds> times;
   bool tokens = true;  // per second; else samples

@@ -58,7 +58,6 @@ class ChildProcess {
   [[nodiscard]] const std::string& received() const { return received_; }
   // The same, and forgets it.
   [[nodiscard]] std::string take_received() { return std::exchange(received_, {}); }
-  // Waits for the child's end.
   ProcessEnd wait();
   // Returns: the processor time that the child has used, in nanoseconds: 0 where the system does not say.
   [[nodiscard]] long long processor_time() const;

@@ -38,7 +38,6 @@ class Worker {
   // Ends the process, whatever it does.
   ~Worker() = default;
 
-  // The task that it does.
   [[nodiscard]] std::size_t task() const { return task_; }
   // Has it do another, once it has answered. A process that has ended meanwhile does not answer.
   void start(std::size_t task);

@@ -1,5 +1,3 @@
-// Yaml to text.
-
 #include "base/yaml/parse.hpp"
 
 #include <fmt/format.h>

@@ -197,8 +197,7 @@ int calibrate_device(const CalibrateFlags& f) {
     write_text(f.json, j.dump(2) + "\n");
   }
   if (!f.output.empty()) write_text(f.output, fit::with_fitted(before, result.fitted));
-  const bool any = std::ranges::any_of(result.fits, [](const auto& fit) { return fit.refusal.empty(); });
-  return any ? kAnswered : kNo;
+  return std::ranges::any_of(result.fits, [](const auto& fit) { return fit.refusal.empty(); }) ? kAnswered : kNo;
 }
 
 int calibrate(const CalibrateFlags& f) {

@@ -118,8 +118,7 @@ Place place_of(const ParallelShape& s, const ShardIndex& at) {
 // Returns the shards after a parallel operator. Requires: op applies to `in`, the shape of `from`. Throws: ShapeError for pipeline and
 // batch.
 Shards move_shards(const ParallelOperator& op, const Shards& from, const ParallelShape& in) {
-  const ParallelShape out = pcg::apply(op, in);
-  return std::visit(Mover(from, in, out), op);
+  return std::visit(Mover(from, in, pcg::apply(op, in)), op);
 }
 
 // Returns the whole tensor: sums added, one of the copies taken, blocks joined.

@@ -105,7 +105,6 @@ Seen seen_by(const Attention& op, std::int64_t position, std::int64_t queries, s
   return seen;
 }
 
-// Scores of one query against the keys that it may see.
 Vector scores(const Attention& op, const ShardTask& t, const Heads& h, const Query& i, const Seen& seen) {
   const Vector q = h.query(i.lead, i.position, i.group, i.query);
   Vector result;

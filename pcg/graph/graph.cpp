@@ -25,7 +25,6 @@ std::vector<TensorShape> shapes_of(const Graph& g, std::span<const GraphTensorRe
   return shapes;
 }
 
-// Of those weights that count.
 template <class Counts>
 std::int64_t elements_of_weights(std::span<const GraphNode> nodes, Counts&& counts) {
   std::int64_t total = 0;

@@ -84,7 +84,6 @@ std::optional<HuggingFaceModel> read_huggingface_file(MapReader& r, const std::f
   return document ? read_huggingface(*document, name_of_config(path), r.sink()) : std::nullopt;
 }
 
-// The keys beside the file of an ONNX model.
 onnx::ReadConfig read_onnx_keys(MapReader& r) {
   onnx::ReadConfig config;
   if (const Yaml* sizes = r.optional("sizes")) {
@@ -170,7 +169,6 @@ void apply_overrides(MapReader& r, Found& found) {
   for (const std::string& problem : problems(layers)) r.complain("sequence_length", problem);
 }
 
-// Adapters on what the model has anyway.
 std::optional<Adapters> read_adapters(MapReader& r) {
   const Yaml* section = r.optional("lora");
   if (section == nullptr) return std::nullopt;

@@ -166,7 +166,6 @@ std::vector<TensorShape> infer(const LayerNorm&, Checked& in) { return in.like_i
 std::vector<TensorShape> infer(const BatchNorm&, Checked& in) { return in.like_input((in.count() == 0 || in.rank(0, 4)) && in.weights(1)); }
 std::vector<TensorShape> infer(const Softmax& o, Checked& in) { return in.like_input(in.inputs(1) && in.axis(o.axis)); }
 
-// Whether the last dim of input i holds `parts` heads.
 bool has_heads(Checked& in, std::size_t i, std::int64_t parts) {
   if (!in.rank_at_least(i, 2)) return false;
   return in.sizes(i).back() % parts == 0 ||

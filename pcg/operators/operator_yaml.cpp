@@ -167,7 +167,6 @@ void shape(TensorShape& s, auto& f) {
   f.list("shape", s.sizes, 1);
   f.choice("element", kElements, s.element, Element::real);
 }
-// Kernels of at least `least`.
 void windows(Window& rows, Window& columns, int least, auto& f) {
   f.pair("kernel", rows.kernel, columns.kernel, least, 1);
   f.pair("stride", rows.stride, columns.stride, 1, 1);

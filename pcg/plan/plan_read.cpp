@@ -98,7 +98,6 @@ std::string with_hint(const std::string& word, const std::vector<std::string>& n
   return near.empty() ? std::string() : fmt::format("did you mean \"{}\"?", near);
 }
 
-// The nodes that were read so far, by name.
 class NodesSoFar {
  public:
   // Returns false where the name is taken. nullopt: the node is wrong, which was reported.
@@ -337,7 +336,6 @@ void read_recomputed(MapReader& r, std::size_t blocks, RecomputedParts& parts) {
 
 const std::vector<std::string> kSynchronisations = {"micro_batch", "iteration"};
 
-// `blocks`: how many the plan has.
 void read_zero(MapReader& r, std::size_t blocks, ZeroPolicy& policy) {
   policy.blocks = read_blocks(r, "zero_blocks", blocks, "zero: 0");
   policy.groups = small(r, "shard_groups", 1, 1);

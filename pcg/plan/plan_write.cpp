@@ -17,7 +17,6 @@ template <class T>
 Yaml scalar(const T& value) {
   return Yaml::make_scalar(fmt::format("{}", value));
 }
-// What `text` says of each.
 template <class T>
 Yaml list(const std::vector<T>& values, auto&& text) {
   Yaml y = Yaml::make_sequence();

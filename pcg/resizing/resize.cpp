@@ -17,7 +17,6 @@ bool is_head(const Graph& graph, const std::vector<std::vector<GraphNodeId>>& co
   });
 }
 
-// Sizes of one kind.
 SizeMap sizes_of(std::span<const Padding> padding, Padded of) {
   SizeMap map;
   for (const Padding& p : padding)

@@ -75,7 +75,6 @@ static_assert(kParallelNames.size() == std::variant_size_v<ParallelOperator>);
 
 using Result = std::optional<base::Refusal>;
 
-// Calls change(dim) on a dim of `s`.
 template <class Change>
 Result at_dim(ParallelShape& s, int dim, const char* who, Change&& change) {
   if (dim < 0 || static_cast<std::size_t>(dim) >= s.dims.size())

@@ -14,7 +14,6 @@ using scenarios::CapacityResult;
 using scenarios::Outcome;
 using scenarios::Run;
 
-// A value, or null where there is none.
 template <class T, class Convert>
 Json or_null(const std::optional<T>& value, Convert&& convert) {
   return value ? Json(convert(*value)) : Json(nullptr);

@@ -26,7 +26,6 @@ class Share {
  public:
   Share(std::size_t bytes, std::size_t parts) : bytes_(bytes), parts_(parts) {}
   [[nodiscard]] std::size_t of_next() const { return bytes_ / std::max<std::size_t>(1, parts_); }
-  // Returns the part.
   Json spent(Json part) {
     bytes_ -= std::min(bytes_, part.dump().size());
     --parts_;

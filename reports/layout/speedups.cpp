@@ -24,9 +24,8 @@ std::string speedup_range(const Speedup& s) { return fmt::format("{:.2f} to {:.2
 
 // Not "100 %" of what is not certain.
 std::string favourite_text(const scenarios::Favourite& f) {
-  const bool is_certain = f.plans.size() == f.of;
   const std::string percent = f.probability > 0.995 ? "over 99 %" : fmt::format("{:.0f} %", 100 * f.probability);
-  if (is_certain) return fmt::format("all {} plans that fit are equally quick", f.of);
+  if (f.plans.size() == f.of) return fmt::format("all {} plans that fit are equally quick", f.of);
   if (f.plans.size() == 1) return fmt::format("best of {} plans that fit with {}", f.of, percent);
   return fmt::format("{}, which are equally quick, are the best of {} plans that fit with {}", fmt::join(f.plans, " and "), f.of, percent);
 }

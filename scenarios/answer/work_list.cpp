@@ -142,9 +142,8 @@ std::vector<WorkList::Answer> WorkList::answers(const std::vector<Task>& tasks) 
   }
 
   const bool by_workers = options_.workers || options_.jobs > 1;
-  const auto at_once = static_cast<int>(std::clamp<std::size_t>(open.size(), 1, kMostJobs));
   RunOptions each = options_;
-  each.jobs = std::max(1, options_.jobs / at_once);
+  each.jobs = std::max(1, options_.jobs / static_cast<int>(std::clamp<std::size_t>(open.size(), 1, kMostJobs)));
   // Several progress lines at once would be noise: with workers the line counts what is finished.
   each.progress = {};
   if (!by_workers && options_.progress)

@@ -92,7 +92,6 @@ std::vector<std::size_t> ends_of(std::span<const int> split) {
   return ends;
 }
 
-// A split whose plan was estimated.
 class Estimated {
  public:
   Estimated(const Splits& splits, Split split, pcg::Plan plan, const sim::Oracle& oracle)

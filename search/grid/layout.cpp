@@ -133,9 +133,8 @@ class Assignment {
 std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid) {
   const int parts = grid.sequence_parts();
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const auto* e = std::get_if<pcg::Embedding>(&graph.nodes()[n].op);
     const auto& sizes = graph.nodes()[n].outputs[0].sizes;
-    if (e == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
+    if (std::get_if<pcg::Embedding>(&graph.nodes()[n].op) == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
     return Refusal{Constraint::sequence, fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
                                                      grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
   }

@@ -64,7 +64,6 @@ GraphTensorRef add_mtp(GraphBuilder& b, const TransformerConfig& c, const std::s
   return y;
 }
 
-// The head on the last layer's result, and on each module's.
 void add_predictions(GraphBuilder& b, const TransformerConfig& c, GraphTensorRef x, const std::vector<GraphTensorRef>& modules,
                      GraphTensorRef table) {
   const GraphTensorRef weight = add_language_head(b, c, x, table);
@@ -120,7 +119,6 @@ void stack_problems(const TransformerConfig& c, std::vector<std::string>& result
     result.push_back("mtp_layers predict tokens: they need a head, and embeddings as wide as hidden");
 }
 
-// The parts of a pattern's letters.
 std::optional<std::string> pattern_problem(const TransformerConfig& c, std::string_view key, const std::string& pattern) {
   const std::size_t wrong = pattern.find_first_not_of(kPatternLetters);
   if (wrong != std::string::npos)

@@ -2,6 +2,8 @@
 // The keys of a config.json, as the classes of the `transformers` library read them: a key that is absent has its default there. Private to
 // pcg/models.
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

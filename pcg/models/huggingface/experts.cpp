@@ -1,5 +1,3 @@
-// Mixtures of experts.
-
 #include <fmt/core.h>
 
 #include "pcg/models/huggingface/families.hpp"

@@ -9,15 +9,10 @@
 namespace pcg::models {
 
 using Family = ModelConfig(Config&);
-// Encoders, and encoders with decoders.
 [[nodiscard]] Family read_bert, read_t5, read_vit;
-// Decoders.
 [[nodiscard]] Family read_gpt2, read_gpt_neox, read_opt, read_falcon, read_nemotron;
-// Llama and those who follow it.
 [[nodiscard]] Family read_llama, read_mistral, read_qwen2, read_qwen3, read_phi3, read_gemma, read_gemma2, read_gemma3;
-// Mixtures of experts.
 [[nodiscard]] Family read_mixtral, read_qwen2_moe, read_qwen3_moe, read_deepseek_v2, read_deepseek_v3, read_gpt_oss, read_llama4;
-// Hybrids.
 [[nodiscard]] Family read_nemotron_h;
 
 // What a family has where its config.json does not say it; Llama's where families do not differ.

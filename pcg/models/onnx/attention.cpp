@@ -10,7 +10,6 @@
 namespace pcg::models::onnx {
 namespace {
 
-// How often each node is read.
 std::vector<int> reads_of(const Draft& draft) {
   std::vector<int> reads(draft.nodes().size(), 0);
   for (const DraftNode& n : draft.nodes())

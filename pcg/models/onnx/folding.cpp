@@ -14,7 +14,6 @@ namespace {
 using base::Refusal;
 using Folded = base::Attempt<std::optional<Tensor>>;
 
-// Zeros, reals or integers.
 Tensor blank(Element element, Sizes sizes, bool reals) {
   Tensor result{.element = element, .sizes = std::move(sizes)};
   if (reals) result.reals.emplace(result.count());
@@ -41,7 +40,6 @@ Folded resized(const Tensor& t, const std::optional<Sizes>& sizes) {
   return std::optional(std::move(result));
 }
 
-// Distances between neighbours along each dim.
 Sizes strides_of(const Sizes& sizes) {
   Sizes strides(sizes.size(), 1);
   for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];

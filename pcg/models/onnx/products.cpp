@@ -1,5 +1,3 @@
-// Matrix products and convolutions.
-
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

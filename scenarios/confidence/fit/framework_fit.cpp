@@ -101,7 +101,6 @@ class FrameworkFitter {
   }
 
   [[nodiscard]] profiles::FrameworkProfile fit(const std::vector<std::size_t>& which) {
-    const auto n = static_cast<unsigned>(constants_.size());
     std::vector<double> x, low, high;
     for (const FrameworkConstant& c : constants_) {
       const double at = value_of(c, start_);
@@ -111,7 +110,7 @@ class FrameworkFitter {
     }
     // Subplex (Rowan 1990): the objective is a sum of absolute values, which has kinks, and jumps where the choice of an algorithm
     // switches.
-    nlopt::opt search(nlopt::LN_SBPLX, n);
+    nlopt::opt search(nlopt::LN_SBPLX, static_cast<unsigned>(constants_.size()));
     search.set_lower_bounds(low);
     search.set_upper_bounds(high);
     search.set_initial_step(0.4);  // of a logarithm: half as much again, which crosses the uncertainty of a guessed host time

@@ -102,7 +102,6 @@ Refusal no_stages(const Problem& problem) {
                                           problem.model.name(), kMostStages, problem.cluster.device_count())};
 }
 
-// The best plan so far.
 struct Best {
   PipelineSetting setting;
   int stages = 1;

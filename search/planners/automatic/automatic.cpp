@@ -27,7 +27,6 @@ OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
   return OptionValues(options);
 }
 
-// The findings of one planner.
 struct Found {
   std::string planner;
   SearchResult result;

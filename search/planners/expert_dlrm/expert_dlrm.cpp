@@ -112,8 +112,7 @@ class ExpertPlan {
     const auto at = static_cast<std::size_t>(samples - whole.degrees.begin()), feature = static_cast<std::size_t>(loop);
     shared.sharding.degrees[at] = devices_ / degree;
     shared.sharding.degrees[feature] = degree;
-    const auto inputs = graph_.input_shapes(pcg::GraphNodeId(n));
-    if (pcg::violation(*node.space, shared.sharding, inputs, node.outputs)) return 1;
+    if (pcg::violation(*node.space, shared.sharding, graph_.input_shapes(pcg::GraphNodeId(n)), node.outputs)) return 1;
     if (degree < devices_) shared.view.strides = at < feature ? std::vector{degree, 1} : std::vector{1, degree};
     else shared.view.strides = {1};
     strategy = std::move(shared);

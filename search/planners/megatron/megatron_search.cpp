@@ -27,7 +27,6 @@ constexpr int kMostSimulated = 1000;     // some minutes of simulation on a larg
 // network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
 constexpr double kEstimateMargin = 1.05;
 
-// How many layers each virtual stage has.
 std::vector<int> layers_per_stage(const pcg::Plan& plan) {
   std::set<std::pair<int, int>> layers;  // stage and block
   for (std::size_t n = 0; n < plan.stage.size(); ++n) {
@@ -70,7 +69,6 @@ struct Simulated {
   [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
 };
 
-// Everything that a search has found.
 struct Findings {
   std::vector<Simulated> simulated;     // in order
   std::vector<LostCandidate> no_fit;    // the first few

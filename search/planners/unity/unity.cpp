@@ -239,10 +239,9 @@ std::size_t pipeline(UnitySearch& s, std::vector<PipelineSetting> settings, cons
     setting.schedule = s.config.schedule;
     if (const auto best = s.confirmation.best_time()) setting.to_beat = best->value();
     if (setting.micro_batches < 2 || is_too_slow(s, setting)) continue;
-    const bool could_be_better = confirm_pipelines(s, setting, variants, budget);
     if (budget.ended_by()) break;
     ++searched;
-    if (!could_be_better && i >= known) break;  // nor could more micro-batches
+    if (!confirm_pipelines(s, setting, variants, budget) && i >= known) break;  // nor could more micro-batches
   }
   s.budget.add_part(budget.counted(), budget.ended_by());
   return searched;

@@ -12,7 +12,6 @@
 namespace search {
 namespace {
 
-// Makes variants of a segment from graphs.
 class VariantMaker {
  public:
   VariantMaker(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,

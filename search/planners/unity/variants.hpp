@@ -64,7 +64,6 @@ struct Variants {
 // Whether a rule computes with the parts of what is joined in its source.
 [[nodiscard]] bool takes_apart(const rules::Rule& rule);
 
-// The one with the least seconds.
 [[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
 
 // Rewrites a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).

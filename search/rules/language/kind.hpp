@@ -143,7 +143,6 @@ inline constexpr std::size_t kMostInputs = 3;  // of a node of a term
 [[nodiscard]] constexpr bool is_layout(Kind k) { return is_movement(k) || k == Kind::summands; }
 [[nodiscard]] constexpr bool is_convolution(Kind k) { return k == Kind::conv || k == Kind::conv_bias; }
 [[nodiscard]] constexpr bool is_pool(Kind k) { return k == Kind::max_pool || k == Kind::average_pool; }
-// Whether its two inputs may change places.
 [[nodiscard]] constexpr bool is_commutative(Kind k) { return k == Kind::add || k == Kind::multiply || k == Kind::summands; }
 
 }  // namespace rules

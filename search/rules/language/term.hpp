@@ -76,7 +76,6 @@ struct Term {
 // Returns: the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.
 [[nodiscard]] Term canonical(const Term& t);
 
-// Returns: whether some node of the term is this variable.
 [[nodiscard]] bool uses(const Term& t, std::size_t variable);
 // Returns: whether every variable of `target` is in `source`, so that nothing has to be invented.
 [[nodiscard]] bool uses_all_of(const Term& source, const Term& target);

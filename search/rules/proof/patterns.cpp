@@ -61,11 +61,10 @@ void add_triggers(Patterns& patterns, std::size_t index) {
   const auto add = [&](auto&& self, int side, std::uint8_t node, bool variable_opposite) -> void {
     const Node& n = p.sides[side].nodes[node];
     if (n.kind == Kind::variable) return;
-    const bool root = node == p.sides[side].outputs[0];
     if (!binds_all(side, node)) return;
     patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, node});
     // Where the other side is a mere variable, it is met everywhere: what would become it when the whole is made is looked for instead.
-    if (root && variable_opposite)
+    if (node == p.sides[side].outputs[0] && variable_opposite)
       for (const std::uint8_t i : n.inputs) self(self, side, i, false);
   };
   const bool some = binds_all(0, p.sides[0].outputs[0]) || binds_all(1, p.sides[1].outputs[0]);

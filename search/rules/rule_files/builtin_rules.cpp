@@ -30,7 +30,6 @@ std::string line_of(const Equation& e, std::string_view sign, const std::vector<
          fmt::format("{} {} {}{}{}\n", to_text(e.left, e.variables), sign, to_text(e.right, e.variables), kBar, fmt::join(axioms, " "));
 }
 
-// Appends the rules of a line.
 void read_line(std::string_view line, RuleNames& names, std::vector<Rule>& rules) {
   Equation e;
   std::string_view variables = line.substr(0, line.rfind(kBar));

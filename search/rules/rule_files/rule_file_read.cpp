@@ -59,7 +59,6 @@ std::string problem_of(const Term& t, std::span<const Variable> variables) {
   return degrees_in(t) > kMostDegrees ? fmt::format("the degrees have more than {} factors", kMostDegrees) : "";
 }
 
-// Reads one rule; what is wrong goes to the sink.
 class RuleReader {
  public:
   RuleReader(const Yaml& y, std::string path, base::Diagnostics& sink) : reader_(y, std::move(path), sink), sink_(sink) {}

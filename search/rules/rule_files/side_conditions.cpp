@@ -28,7 +28,6 @@ std::vector<Numbers> largest(const std::set<Numbers>& degrees) {
   return result;
 }
 
-// What a node computes.
 Term part_of(Term t, std::size_t node) {
   t.outputs = {static_cast<std::uint8_t>(node)};
   return canonical(t);

@@ -186,7 +186,6 @@ Value opaque_rows(Tag tag, const Value& x, std::size_t length, std::size_t resul
   return y;
 }
 
-// With a bias or without.
 Value normalized(Tag tag, OperandValues in) {
   const std::size_t h = in[1]->elements.size();
   Value y = opaque_rows(tag, *in[0], h, h);

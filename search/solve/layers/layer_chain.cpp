@@ -41,7 +41,6 @@ class StageRuns {
                      most_seconds_)
         .first->second;
   }
-  // The strategies of their layers.
   [[nodiscard]] std::vector<std::uint32_t> of_first(std::size_t end, std::uint32_t last) const { return first_->strategies(end, last); }
   [[nodiscard]] std::vector<std::uint32_t> of_last(std::size_t begin, std::uint32_t first) const {
     return last_->strategies(layers_ - begin, first);

@@ -119,8 +119,7 @@ class Reduction {
   }
 
   [[nodiscard]] bool goes(std::uint32_t first, std::uint32_t second, Flow flow) const {
-    const auto& parts = between_.at(std::minmax(first, second));
-    return std::ranges::all_of(parts,
+    return std::ranges::all_of(between_.at(std::minmax(first, second)),
                                [&](BranchRef r) { return (first < second ? branches_.flow_of(r) : turned(branches_.flow_of(r))) == flow; });
   }
 

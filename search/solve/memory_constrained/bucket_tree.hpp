@@ -37,7 +37,6 @@ class BucketTree {
 
   // Children before parents; the last one is the root.
   [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
-  // The cost of the cheapest answer.
   [[nodiscard]] double cheapest() const { return buckets_.back().cheapest.front(); }
   // The same of answers with a choice, [operator][choice]: min-marginals.
   [[nodiscard]] std::vector<std::vector<double>> with_choice() const;

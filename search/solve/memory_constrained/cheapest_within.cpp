@@ -30,7 +30,6 @@ Choices in_all(const std::vector<Choices>& left, Choices choice) {
   return choice;
 }
 
-// The best choices so far, and the bound.
 class Incumbent {
  public:
   Incumbent(const ConstrainedProblem& problem, const ResolveCosts& resolve) : problem_(problem), resolve_(resolve) {}

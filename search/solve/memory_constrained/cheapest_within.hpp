@@ -38,7 +38,6 @@ struct ConstrainedProblem {
   return bytes_of(problem, choice) <= most_bytes(problem);
 }
 
-// The least bytes of any choice.
 [[nodiscard]] inline double least_bytes(const ConstrainedProblem& problem) {
   double sum = 0;
   for (const std::vector<double>& b : problem.bytes) sum += *std::ranges::min_element(b);

@@ -47,7 +47,6 @@ inline constexpr double kMostEntries = 2e7;
 // The cost of the cheapest choices of all others, by the choices of two operators; of one, where they are the same, in one row.
 [[nodiscard]] PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second);
 
-// The cost of given choices.
 [[nodiscard]] double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice);
 
 // Choices that no cheapest answer has: dead-end elimination (Goldstein, Biophysical Journal 66, 1994). A choice is left out where another
@@ -60,7 +59,6 @@ inline constexpr double kMostEntries = 2e7;
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> without_dead_ends(const ChoiceProblem& problem,
                                                                         const std::vector<std::vector<double>>* bytes = nullptr);
 
-// The problem with only these choices left.
 [[nodiscard]] ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<std::vector<std::uint32_t>>& left);
 
 }  // namespace search
