@@ -154,15 +154,10 @@ std::string to_text(Dollars d) { return print(d.value(), fitting(d.value(), kDol
 std::string to_text(Joules e) { return print(e.value(), fitting(e.value(), kWattHours)); }
 
 std::string_view example_of(Dimension d) {
-  switch (d) {
-    case Dimension::time: return R"(write e.g. "1.5 us" or "30 days")";
-    case Dimension::bytes: return R"(write e.g. "16 GiB" or "80 GB")";
-    case Dimension::bandwidth: return R"(write e.g. "400 Gbit/s" or "50 GB/s")";
-    case Dimension::flops_rate: return R"(write e.g. "125 TFLOP/s")";
-    case Dimension::power: return R"(write e.g. "500 W" or "1.2 kW")";
-    case Dimension::money: return R"(write e.g. "300 kUSD" or "2 MUSD")";
-  }
-  return {};
+  constexpr std::array examples{R"(write e.g. "1.5 us" or "30 days")",     R"(write e.g. "16 GiB" or "80 GB")",
+                                R"(write e.g. "400 Gbit/s" or "50 GB/s")", R"(write e.g. "125 TFLOP/s")",
+                                R"(write e.g. "500 W" or "1.2 kW")",       R"(write e.g. "300 kUSD" or "2 MUSD")"};
+  return examples[static_cast<std::size_t>(d)];
 }
 
 }  // namespace base

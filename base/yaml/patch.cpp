@@ -88,8 +88,6 @@ std::optional<Dimension> dimension_of(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_integer_text(std::string_view digits) { return digits.find_first_not_of("+-0123456789") == std::string_view::npos; }
-
 std::string number_text(double x) {
   return x == std::round(x) && std::abs(x) <= kLargestExactInteger ? fmt::format("{:.0f}", x) : fmt::format("{:.12g}", x);
 }
@@ -109,7 +107,7 @@ struct Patch {
       return complain(value, fmt::format("\"{}\" scales a number, but {} is {}", value.scalar, path,
                                          target.is_scalar() ? "\"" + target.scalar + "\"" : "none"));
     double scaled = n->number * factor;
-    if (n->rest.empty() && is_integer_text(n->digits)) {
+    if (n->rest.empty() && n->digits.find_first_not_of("+-0123456789") == std::string_view::npos) {
       // 1.1 * 10 is 11.000000000000002: what is left after 12 digits is rounding.
       const double nearest = std::round(scaled);
       if (std::abs(scaled - nearest) > 1e-12 * std::abs(scaled))

@@ -81,11 +81,6 @@ bool has_run(const scenarios::ScenarioResult& result, scenarios::Status status) 
   return std::ranges::any_of(result.runs, is) || std::ranges::any_of(result.capacity_runs, is);
 }
 
-// A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
-bool has_answer(const Results& results) {
-  return std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); });
-}
-
 bool has_run(const Results& results, scenarios::Status status) {
   return std::ranges::any_of(results, [&](const auto& result) { return has_run(result, status); });
 }
@@ -97,7 +92,8 @@ int exit_code(const Results& results) {
   }
   if (base::interrupted()) return kSignalled + base::interruption();
   if (has_run(results, scenarios::Status::lost)) return kIncomplete;
-  return has_answer(results) ? kAnswered : kNo;
+  // A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
+  return std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); }) ? kAnswered : kNo;
 }
 
 // A scenario of capacity alone has nothing to write there.

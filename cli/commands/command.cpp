@@ -36,11 +36,6 @@ std::string hint_for(const CLI::App& app, const std::string& name) {
   return base::suggest(name, long_names_of(app));
 }
 
-// Words after an option that are its values, whatever they look like.
-std::size_t values_after(const CLI::Option& o, std::string_view word) {
-  return word.find('=') == std::string_view::npos ? static_cast<std::size_t>(std::max(0, o.get_items_expected_min())) : 0;
-}
-
 }  // namespace
 
 std::vector<std::string> commands_of(const CLI::App& app) {
@@ -61,7 +56,8 @@ std::optional<base::Diagnostic> mistyped(const CLI::App& app, std::span<char* co
         const std::string name = word.substr(0, word.find('='));
         return base::Diagnostic{{}, path, fmt::format("there is no option \"{}\"", name), hint_for(*at, name)};
       }
-      i += values_after(*option, word);
+      // The words after it are its values, whatever they look like.
+      if (word.find('=') == std::string::npos) i += static_cast<std::size_t>(std::max(0, option->get_items_expected_min()));
     } else if (const std::vector<std::string> commands = commands_of(*at); !commands.empty()) {
       if (std::ranges::find(commands, word) == commands.end())
         return base::Diagnostic{{}, path, fmt::format("there is no command \"{}\"", word), base::suggest(word, commands)};

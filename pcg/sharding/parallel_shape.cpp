@@ -15,15 +15,13 @@ int ParallelShape::shards() const {
 }
 
 TensorShape ParallelShape::whole() const {
-  TensorShape t;
-  t.element = element;
+  TensorShape t{.element = element};
   for (const ParallelDim& d : dims) t.sizes.push_back(d.size);
   return t;
 }
 
 TensorShape ParallelShape::shard() const {
-  TensorShape t;
-  t.element = element;
+  TensorShape t{.element = element};
   for (const ParallelDim& d : dims) t.sizes.push_back(d.size / d.degree);
   return t;
 }

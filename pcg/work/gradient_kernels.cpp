@@ -216,9 +216,7 @@ Kernels weight_gradient(const Conv2d& o, const Shard& p) {
   return product_weight_gradient(o, "conv2d.weight_gradient", "conv2d.bias_gradient", p);
 }
 Kernels norm_weight_gradient(std::string_view name, const Shard& p) {
-  base::Bytes bytes = p.bytes_in(0) + p.bytes_out();
-  for (std::size_t i = 1; i < p.in.size(); ++i) bytes += p.bytes_in(i);
-  return {simple(KernelKind::norm, name, 4 * count(p.in[0]), bytes)};
+  return {simple(KernelKind::norm, name, 4 * count(p.in[0]), p.bytes_of_inputs() + p.bytes_out())};
 }
 Kernels weight_gradient(const LayerNorm&, const Shard& p) { return norm_weight_gradient("layer_norm.weight_gradient", p); }
 Kernels weight_gradient(const BatchNorm&, const Shard& p) { return norm_weight_gradient("batch_norm.weight_gradient", p); }

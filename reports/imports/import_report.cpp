@@ -140,21 +140,19 @@ std::string import_text(const ImportedTrace& t) {
 
 std::string import_json(const ImportedTrace& t) {
   const TraceSummary s = imports::summarise(t);
-  Json j;
-  j["format"] = imports::to_text(t.format);
-  j["file"] = t.file;
-  j["kernels"] = t.kernels.size();
-  j["collectives"] = t.collectives.size();
-  j["devices"] = devices_json(t);
-  j["rank"] = t.rank ? Json(*t.rank) : Json();
-  j["world_size"] = t.world_size ? Json(*t.world_size) : Json();
-  j["span_s"] = t.span.value();
-  j["iterations"] = iterations_json(t);
-  j["by_kind"] = kinds_json(s);
-  j["by_stream"] = streams_json(s);
-  j["by_collective"] = collectives_json(s);
-  j["notes"] = t.notes;
-  return dump(j);
+  return dump({{"format", imports::to_text(t.format)},
+               {"file", t.file},
+               {"kernels", t.kernels.size()},
+               {"collectives", t.collectives.size()},
+               {"devices", devices_json(t)},
+               {"rank", t.rank ? Json(*t.rank) : Json()},
+               {"world_size", t.world_size ? Json(*t.world_size) : Json()},
+               {"span_s", t.span.value()},
+               {"iterations", iterations_json(t)},
+               {"by_kind", kinds_json(s)},
+               {"by_stream", streams_json(s)},
+               {"by_collective", collectives_json(s)},
+               {"notes", t.notes}});
 }
 
 std::string topology_text(const topology::ImportedTopology& t, const std::string& file) {
@@ -169,13 +167,11 @@ std::string topology_text(const topology::ImportedTopology& t, const std::string
 }
 
 std::string topology_json(const topology::ImportedTopology& t, const std::string& file) {
-  Json j;
-  j["format"] = t.format;
-  j["file"] = file;
-  j["nodes"] = t.nodes;
-  j["per_node"] = {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}};
-  j["notes"] = t.notes;
-  return dump(j);
+  return dump({{"format", t.format},
+               {"file", file},
+               {"nodes", t.nodes},
+               {"per_node", {{"gpus", t.gpus}, {"cpus", t.cpus}, {"switches", t.switches}, {"nics", t.nics}, {"wires", t.wires}}},
+               {"notes", t.notes}});
 }
 
 }  // namespace reports

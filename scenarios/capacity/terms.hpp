@@ -20,14 +20,7 @@ struct Each {
   Per per = Per::all;
 
   // Returns the amount of all nodes and GPUs together.
-  [[nodiscard]] Amount of(int nodes, int gpus) const {
-    switch (per) {
-      case Per::all: return amount;
-      case Per::node: return amount * nodes;
-      case Per::gpu: return amount * gpus;
-    }
-    return amount;
-  }
+  [[nodiscard]] Amount of(int nodes, int gpus) const { return amount * (per == Per::all ? 1 : per == Per::node ? nodes : gpus); }
 };
 
 // How much is trained.

@@ -32,7 +32,6 @@ double from_half(std::uint16_t bits) {
   if (exponent == 31) return fraction != 0 ? std::nan("") : sign * INFINITY;
   return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
 }
-double from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 struct ElementType {
   Element element = Element::other;
@@ -77,7 +76,7 @@ double real_at(const ::onnx::TensorProto& t, std::size_t i) {
   if (t.data_type() == T::FLOAT) return is_raw ? raw_at<float>(t.raw_data(), i) : t.float_data(at);
   if (t.data_type() == T::DOUBLE) return is_raw ? raw_at<double>(t.raw_data(), i) : t.double_data(at);
   const auto bits = is_raw ? raw_at<std::uint16_t>(t.raw_data(), i) : static_cast<std::uint16_t>(t.int32_data(at));
-  return t.data_type() == T::FLOAT16 ? from_half(bits) : from_bfloat16(bits);
+  return t.data_type() == T::FLOAT16 ? from_half(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);  // bfloat16
 }
 std::int64_t integer_at(const ::onnx::TensorProto& t, std::size_t i) {
   using T = ::onnx::TensorProto;

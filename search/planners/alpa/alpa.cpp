@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -21,14 +22,7 @@ constexpr double kNearlyAsCheap = 1.05;      // times the cheapest
 constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
 constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
 
-const char* word(AlpaSpace space) {
-  switch (space) {
-    case AlpaSpace::all: return "alpa";
-    case AlpaSpace::stages_alone: return "inter-op";
-    case AlpaSpace::samples: return "pp-dp";
-  }
-  return "";
-}
+const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp"}[static_cast<std::size_t>(space)]; }
 
 // The next divisors of the batch below and above one of them.
 std::vector<int> divisors_around(std::int64_t batch, int of) {
@@ -113,13 +107,7 @@ struct Best {
 class AlpaSearch {
  public:
   AlpaSearch(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context)
-      : problem_(problem),
-        space_(space),
-        config_(config),
-        context_(context),
-        budget_(context, config.budget),
-        confirmation_(problem, context, word(space)),
-        catalog_(problem, config.most_cut) {}
+      : problem_(problem), space_(space), config_(config), context_(context) {}
 
   SearchResult run() {
     if (may_be_one_stage(config_) &&
@@ -253,10 +241,10 @@ class AlpaSearch {
   AlpaSpace space_;
   AlpaConfig config_;
   const SearchContext& context_;
-  Budget budget_;
+  Budget budget_{context_, config_.budget};
   std::optional<Best> best_;
-  Confirmation confirmation_;
-  OperatorCatalog catalog_;
+  Confirmation confirmation_{problem_, context_, word(space_)};
+  OperatorCatalog catalog_{problem_, config_.most_cut};
   BranchShapes branch_shapes_;
 };
 
