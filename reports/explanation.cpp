@@ -50,8 +50,6 @@ std::string rewrites_text(const pcg::Plan& plan, std::size_t width) {
          table.text(2, width);
 }
 
-std::string devices_of(const search::AlikeOperators& o) { return pcg::to_text(o.devices) + (o.is_reordered ? ", in another order" : ""); }
-
 std::string gone_text(const search::Differences& d, std::size_t width) {
   std::string text;
   for (const auto& [kind, count] : d.gone) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
@@ -68,7 +66,8 @@ std::string differences_text(const pcg::Plan& plan, const std::filesystem::path&
   if (d.others.empty()) return out;
   Table table({right("  operators"), left("kind"), left("cut"), left("GPUs"), left(""), left("the first")});
   for (const search::AlikeOperators& o : d.others | std::views::take(kMostGroups))
-    table.row({fmt::format("{}", o.count), o.kind, o.cut, devices_of(o), o.is_new ? "rewritten" : "", o.first});
+    table.row({fmt::format("{}", o.count), o.kind, o.cut, pcg::to_text(o.devices) + (o.is_reordered ? ", in another order" : ""),
+               o.is_new ? "rewritten" : "", o.first});
   out += table.text(2, width);
   if (d.others.size() > kMostGroups) out += fmt::format("  and {} groups more, which --json lists\n", d.others.size() - kMostGroups);
   return out + gone_text(d, width);

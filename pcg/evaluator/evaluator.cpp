@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
 #include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/field.hpp"
-#include "pcg/graph/pcg.hpp"
 
 namespace pcg {
 namespace {

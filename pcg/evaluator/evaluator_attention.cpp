@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "pcg/evaluator/field.hpp"
 #include "pcg/operators/head_dims.hpp"
 
 namespace pcg {

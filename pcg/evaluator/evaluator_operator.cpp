@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/field.hpp"
 #include "pcg/evaluator/field_kernels.hpp"
 
 namespace pcg {

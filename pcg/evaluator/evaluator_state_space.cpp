@@ -1,6 +1,5 @@
 #include "pcg/evaluator/evaluator_operator.hpp"
 
-#include "pcg/evaluator/field.hpp"
 #include "pcg/operators/head_dims.hpp"
 
 namespace pcg {

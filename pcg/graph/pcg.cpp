@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 #include "base/check.hpp"
 #include "pcg/operators/operator_shapes.hpp"

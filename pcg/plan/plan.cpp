@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "base/yaml/parse.hpp"

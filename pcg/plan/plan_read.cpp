@@ -16,7 +16,6 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/operators/operator_yaml.hpp"
 #include "pcg/plan/low_precision.hpp"
-#include "pcg/plan/plan.hpp"
 
 namespace pcg {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/yaml/parse.hpp"
 #include "pcg/operators/operator_yaml.hpp"
-#include "pcg/plan/plan.hpp"
 
 namespace pcg {
 namespace {

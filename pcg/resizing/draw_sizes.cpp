@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/random.hpp"
 #include "pcg/graph/graph.hpp"

@@ -2,10 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "pcg/operators/operator.hpp"
 #include "pcg/operators/operator_shapes.hpp"

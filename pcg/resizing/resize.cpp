@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "pcg/graph/pcg.hpp"
 #include "pcg/resizing/rebuild.hpp"
 
 namespace pcg {

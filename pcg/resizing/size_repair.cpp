@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
-#include <vector>
 
 #include "pcg/operators/head_dims.hpp"
 

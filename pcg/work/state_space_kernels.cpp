@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "pcg/operators/head_dims.hpp"
-
 namespace pcg::work {
 namespace {
 

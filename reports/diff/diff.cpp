@@ -17,8 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& j) { return j.is_string() ? j.get<std::string>() : j.dump(); }
-
 // Leaves by their path, in order: "cluster.nodes", "plans[0].megatron.tensor".
 using Leaves = std::vector<std::pair<std::string, std::string>>;
 void collect(const Json& j, const std::string& path, Leaves& leaves) {
@@ -26,7 +24,7 @@ void collect(const Json& j, const std::string& path, Leaves& leaves) {
     for (const auto& [key, value] : j.items()) collect(value, path.empty() ? key : path + "." + key, leaves);
   else if (j.is_array() && !j.empty())
     for (std::size_t i = 0; i < j.size(); ++i) collect(j[i], fmt::format("{}[{}]", path, i), leaves);
-  else leaves.emplace_back(path, text_of(j));
+  else leaves.emplace_back(path, j.is_string() ? j.get<std::string>() : j.dump());
 }
 
 std::vector<ChangedKey> changed_keys(const Json& before, const Json& after) {

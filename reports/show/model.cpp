@@ -14,8 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool is_weight(const pcg::GraphNode& n) { return std::holds_alternative<pcg::Weight>(n.op); }
-
 // One operator's share: the elements of the weights that no operator before it read, and forward FLOPs per sample.
 struct Work {
   std::int64_t parameters = 0;
@@ -30,7 +28,7 @@ std::vector<Work> work_of_nodes(const pcg::Graph& g) {
   const std::vector<base::Flops> flops = g.flops_by_node();
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     for (pcg::GraphTensorRef t : g.nodes()[n].inputs) {
-      if (!is_weight(g.node(t.node)) || counted[t.node.value]) continue;
+      if (!std::holds_alternative<pcg::Weight>(g.node(t.node).op) || counted[t.node.value]) continue;
       counted[t.node.value] = true;
       work[n].parameters += g.shape(t).elements();
     }

@@ -1,6 +1,5 @@
 #include "scenarios/intervals/workload.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <variant>

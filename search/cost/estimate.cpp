@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "sim/effort.hpp"
 #include "sim/memory/model_states.hpp"

@@ -6,7 +6,6 @@
 #include <array>
 #include <numeric>
 #include <set>
-#include <span>
 
 #include "base/check.hpp"
 #include "pcg/graph/pcg.hpp"

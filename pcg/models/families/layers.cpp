@@ -1,7 +1,6 @@
 #include "pcg/models/families/layers.hpp"
 
 #include "base/check.hpp"
-#include "pcg/models/families/transformer.hpp"
 #include "pcg/operators/head_dims.hpp"
 
 namespace pcg::models {

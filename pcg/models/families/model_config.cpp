@@ -4,7 +4,6 @@
 
 #include "base/check.hpp"
 #include "pcg/models/families/layers.hpp"
-#include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
 

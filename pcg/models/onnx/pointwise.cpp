@@ -23,8 +23,6 @@ bool is_causal(const Tensor& t, const std::function<bool(double)>& open) {
   return true;
 }
 
-Unary scaled(double factor) { return {.kind = Unary::Kind::scale, .factor = factor}; }
-
 }  // namespace
 
 void Importer::unary(const Node& node, Unary::Kind kind, double factor) {
@@ -83,7 +81,7 @@ void Importer::binary(const Node& node) {
     }
     if (adds && *c == 0 && factor == 1) return put(node, x);
     if (!std::isfinite(factor)) throw Refused{"it divides by 0", ""};
-    return put(node, add(name, scaled(factor), {x}));
+    return put(node, add(name, Unary{.kind = Unary::Kind::scale, .factor = factor}, {x}));
   }
   GraphTensorRef a = tensor(node, 0), b = tensor(node, 1);
   const auto to = broadcast(sizes(a), sizes(b));

@@ -1,7 +1,6 @@
 #include "pcg/models/onnx/simplify.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "pcg/models/onnx/folding.hpp"
 

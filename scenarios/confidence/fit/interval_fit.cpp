@@ -27,11 +27,6 @@ constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
-// Software and network of residuals were measured: by themselves.
-double scaled(const scenarios::SpreadGrowth& growth, const Residual& r) {
-  return r.log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r.question, {true, r.question.gpus}));
-}
-
 // Quantiles at the middles of equal shares; between values they are interpolated (Hazen).
 std::vector<double> quantiles_of(std::vector<double> values) {
   std::ranges::sort(values);
@@ -69,7 +64,8 @@ void set_quantiles(std::vector<IntervalGroup>& made, const ByGroup& groups, cons
   std::size_t g = 0;
   for (const auto& [key, members] : groups) {
     std::vector<double> values;
-    for (const Residual* r : members) values.push_back(scaled(growth, *r));
+    for (const Residual* r : members)  // whose software and network were measured: by themselves
+      values.push_back(r->log_ratio / scenarios::scale_of(growth, scenarios::unsure_shares(r->question, {true, r->question.gpus})));
     made[g++].quantiles = quantiles_of(std::move(values));
   }
 }

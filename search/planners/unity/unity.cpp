@@ -49,10 +49,6 @@ struct UnitySearch {
                        shapes};
 };
 
-PipelineSetting setting_of(const pcg::Plan& p) {
-  return {p.micro_batches, pcg::ScheduleKind::one_f_one_b, p.recompute, p.zero, p.memory, p.overlap};
-}
-
 // The plans of experts: replicas, tables on single devices, and the best of Megatron's grid, which also has pipelines, micro-batches and
 // recomputation. Returns: the settings of the last.
 std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s) {
@@ -62,7 +58,8 @@ std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s) {
   SearchResult grid = megatron_search(s.problem, {.budget = s.budget.part(kShareOfGrid)}, s.context);
   s.budget.add_part(grid.counted, grid.termination.limit());
   std::vector<PipelineSetting> settings;
-  if (grid.best) settings.push_back(setting_of(*grid.best));
+  if (const auto& p = grid.best)
+    settings.push_back({p->micro_batches, pcg::ScheduleKind::one_f_one_b, p->recompute, p->zero, p->memory, p->overlap});
   if (grid.best && grid.simulation) s.confirmation.take(std::move(*grid.best), std::move(*grid.simulation));
   return settings;
 }

@@ -1,7 +1,6 @@
 #include "search/rules/axioms/shards.hpp"
 
 #include "pcg/operators/operator_shapes.hpp"
-#include "pcg/sharding/sharding.hpp"
 
 namespace rules {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "search/rules/generation/enumerate.hpp"
 #include "search/rules/generation/prune.hpp"
-#include "search/rules/proof/prove.hpp"
 
 namespace rules {
 namespace {

@@ -47,17 +47,11 @@ class Describe {
   void operator()(const pcg::Embedding&) { code(Kind::embedding); }
   void operator()(const pcg::EmbeddingBag&) { code(Kind::embedding_bag); }
   void operator()(const pcg::Unary& o) {
-    switch (o.kind) {
-      case pcg::Unary::Kind::relu: return code(Kind::unary, Function::relu);
-      case pcg::Unary::Kind::gelu: return code(Kind::unary, Function::gelu);
-      case pcg::Unary::Kind::tanh: return code(Kind::unary, Function::tanh);
-      case pcg::Unary::Kind::sigmoid: return code(Kind::unary, Function::sigmoid);
-      case pcg::Unary::Kind::silu: return code(Kind::unary, Function::silu);
-      case pcg::Unary::Kind::scale: f_.factor = o.factor; return code(Kind::scale);
-      case pcg::Unary::Kind::relu2: return code(Kind::unary, Function::relu2);
-      case pcg::Unary::Kind::exp:
-      case pcg::Unary::Kind::identity: return;
-    }
+    if (o.kind <= pcg::Unary::Kind::silu) code(Kind::unary, static_cast<Function>(static_cast<int>(o.kind) + 1));
+    if (o.kind == pcg::Unary::Kind::relu2) code(Kind::unary, Function::relu2);
+    if (o.kind != pcg::Unary::Kind::scale) return;
+    f_.factor = o.factor;
+    code(Kind::scale);
   }
   void operator()(const pcg::Dropout&) { code(Kind::dropout); }
   void operator()(const pcg::Binary& o) {  // a rule's operands have equal shapes

@@ -60,8 +60,7 @@ void add_triggers(Patterns& patterns, std::size_t index) {
   const auto binds_all = [&, all = needed(p)](int side, std::uint8_t node) { return (identifiable(p, side, node) & all) == all; };
   const auto add = [&](auto&& self, int side, std::uint8_t node, bool variable_opposite) -> void {
     const Node& n = p.sides[side].nodes[node];
-    if (n.kind == Kind::variable) return;
-    if (!binds_all(side, node)) return;
+    if (n.kind == Kind::variable || !binds_all(side, node)) return;
     patterns.triggers[{n.kind, n.function, n.axis}].push_back({index, side, node});
     // Where the other side is a mere variable, it is met everywhere: what would become it when the whole is made is looked for instead.
     if (node == p.sides[side].outputs[0] && variable_opposite)

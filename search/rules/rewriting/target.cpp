@@ -7,7 +7,6 @@
 
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/sharding.hpp"
-#include "search/rules/matching/pattern.hpp"
 
 namespace rules {
 namespace {

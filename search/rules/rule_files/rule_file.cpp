@@ -6,7 +6,6 @@
 #include "base/yaml/parse.hpp"
 #include "search/rules/generation/generate.hpp"
 #include "search/rules/language/text.hpp"
-#include "search/rules/proof/prove.hpp"
 
 namespace rules {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
-#include "search/rules/axioms/axioms.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/language/typing.hpp"
 

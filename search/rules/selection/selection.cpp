@@ -20,14 +20,12 @@ std::vector<Code> operators_of(const Term& t) {
   return codes;
 }
 
-bool computes(Code c) { return !is_layout(static_cast<Kind>(c / kFunctions)); }
-
 bool enlarges(const Rule& rule) {
   const std::vector<Code> source = operators_of(rule.source()), target = operators_of(rule.target());
   if (source.size() >= target.size() || !std::ranges::includes(target, source)) return false;
   std::vector<Code> more;
   std::ranges::set_difference(target, source, std::back_inserter(more));
-  return std::ranges::any_of(more, computes);
+  return std::ranges::any_of(more, [](Code c) { return !is_layout(static_cast<Kind>(c / kFunctions)); });
 }
 
 // Equal but for the names of vectors and numbers.

@@ -1,8 +1,5 @@
 #include "search/solve/memory_constrained/cheapest_within.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace search {
 namespace {
 

@@ -1,9 +1,7 @@
 #include "search/solve/memory_constrained/cheapest_within.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "search/solve/operators/elimination.hpp"
 #include "sim/effort.hpp"
 
 namespace search {

@@ -1,8 +1,5 @@
 #include "search/solve/memory_constrained/constrained_operators.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace search {
 
 std::uint32_t ConstrainedOperators::add(Operator o) {
