@@ -54,17 +54,12 @@ void add_search(Json& j, const scenarios::Planning& p) {
 }
 
 Json sensitivity_json(const scenarios::Sensitivity& s) {
-  Json j;
-  j["plan"] = s.plan;
-  j["parameter"] = s.parameter;
-  j["elasticity"] = s.elasticity;
-  Json& improved = j["improved"];
-  improved["change"] = fmt::format("{:g}x", s.change);
-  improved["replanned"] = s.replanned;
-  improved["iteration_time_s"] = s.improved ? Json(s.improved->value()) : Json(nullptr);
-  improved["speedup"] = s.improved ? Json(s.time / *s.improved) : Json(nullptr);
-  improved["speedup_interval"] = s.speedup ? Json({s.speedup->low, s.speedup->high}) : Json(nullptr);
-  return j;
+  Json improved = {{"change", fmt::format("{:g}x", s.change)},
+                   {"replanned", s.replanned},
+                   {"iteration_time_s", s.improved ? Json(s.improved->value()) : Json(nullptr)},
+                   {"speedup", s.improved ? Json(s.time / *s.improved) : Json(nullptr)},
+                   {"speedup_interval", s.speedup ? Json({s.speedup->low, s.speedup->high}) : Json(nullptr)}};
+  return {{"plan", s.plan}, {"parameter", s.parameter}, {"elasticity", s.elasticity}, {"improved", std::move(improved)}};
 }
 
 Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, Explained explained) {
@@ -98,14 +93,13 @@ Json run_json(const scenarios::ScenarioResult& result, const scenarios::Run& r, 
 }  // namespace
 
 std::string json(const scenarios::ScenarioResult& result, Explained explained) {
-  Json j;
-  j["foreshard"] = 2;
-  j["scenario"] = result.scenario;
-  j["question"] = yaml_json(result.question);
-  j["program"] = {{"version", result.program.version}, {"commit", result.program.commit}};
-  j["seed"] = result.seed;
-  j["engine"] = sim::engine_settings();
-  j["runs"] = Json::array();
+  Json j = {{"foreshard", 2},
+            {"scenario", result.scenario},
+            {"question", yaml_json(result.question)},
+            {"program", {{"version", result.program.version}, {"commit", result.program.commit}}},
+            {"seed", result.seed},
+            {"engine", sim::engine_settings()},
+            {"runs", Json::array()}};
   for (const scenarios::Run& r : result.runs) j["runs"].push_back(run_json(result, r, explained));
   if (const auto& f = result.favourite) j["favourite"] = {{"plans", f->plans}, {"of", f->of}, {"probability", f->probability}};
   for (const scenarios::Sensitivity& s : result.sensitivity) j["sensitivity"].push_back(sensitivity_json(s));

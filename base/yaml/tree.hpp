@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.hpp"
@@ -44,5 +45,13 @@ struct Yaml::Entry {
   Mark key_mark;
   Yaml value;
 };
+
+// A map with these keys, in order: map_of({{"from", a}, {"to", b}}).
+template <std::size_t n>
+[[nodiscard]] Yaml map_of(std::pair<std::string_view, Yaml> (&&entries)[n]) {
+  Yaml map = Yaml::make_map();
+  for (auto& [key, value] : entries) map.set(key, std::move(value));
+  return map;
+}
 
 }  // namespace base

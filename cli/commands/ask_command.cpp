@@ -57,8 +57,7 @@ Yaml cluster_section(const AskFlags& f) {
   const bool is_file = f.on.ends_with(".yaml");
   if (!is_file && topology::preset_section(f.on) == nullptr)
     base::refuse("--on", topology::unknown_preset(f.on), base::suggest(f.on, topology::preset_names()));
-  Yaml cluster = Yaml::make_map();
-  cluster.set(is_file ? "file" : "preset", scalar(f.on));
+  Yaml cluster = base::map_of({{is_file ? "file" : "preset", scalar(f.on)}});
   if (f.nodes > 0) cluster.set("nodes", scalar(fmt::format("{}", f.nodes)));
   return cluster;
 }
@@ -81,10 +80,7 @@ Yaml plan_entry(const std::string& text) {
   }
   if (options.entries.empty())
     base::refuse("--plan", "it is empty", "write e.g. \"tensor 4, pipeline 2\", \"fsdp\", or \"megatron: search\"");
-  Yaml entry = Yaml::make_map();
-  entry.set("megatron", std::move(options));
-  entry.set("name", scalar(text));
-  return entry;
+  return base::map_of({{"megatron", std::move(options)}, {"name", scalar(text)}});
 }
 
 constexpr const char* kChangeForms = "write e.g. \"4x infiniband\", \"2x nodes\", \"fp8\", or another preset";
@@ -112,38 +108,30 @@ std::pair<std::string, std::string> change_of(const std::string& text, const Yam
 
 Yaml what_if(const std::string& text, const Yaml& cluster) {
   const auto [key, value] = change_of(text, cluster);
-  Yaml set = Yaml::make_map(), item = Yaml::make_map();
-  set.set(key, scalar(value));
-  item.set("name", scalar(text));
-  item.set("set", std::move(set));
-  return item;
+  return base::map_of({{"name", scalar(text)}, {"set", base::map_of({{key, scalar(value)}})}});
 }
 
 // How long and, as no price is known, nothing of money.
 Yaml capacity_section(const AskFlags& f, const Yaml& cluster) {
-  Yaml train = Yaml::make_map(), candidate = Yaml::make_map(), candidates = Yaml::make_sequence(), capacity = Yaml::make_map();
-  train.set("tokens", scalar(f.tokens));
-  candidate.set("cluster", cluster);
-  candidates.items.push_back(std::move(candidate));
-  capacity.set("train", std::move(train));
-  capacity.set("candidates", std::move(candidates));
-  return capacity;
+  Yaml candidates = Yaml::make_sequence();
+  candidates.items.push_back(base::map_of({{"cluster", cluster}}));
+  return base::map_of({{"train", base::map_of({{"tokens", scalar(f.tokens)}})}, {"candidates", std::move(candidates)}});
 }
 
 Yaml scenario_of(const AskFlags& f) {
   const Yaml cluster = cluster_section(f);
   const Yaml expanded = topology::expand_cluster(cluster, "--on");
   const int gpus = topology::load_cluster(expanded, "--on").device_count();
-  Yaml document = Yaml::make_map(), training = Yaml::make_map(), plans = Yaml::make_sequence();
-  document.set("foreshard", scalar("1"));
-  document.set("name", scalar(fmt::format("{} on {}", f.model, f.on)));
-  document.set("model", model_section(f));
-  document.set("cluster", cluster);
+  Yaml document = base::map_of({{"foreshard", scalar("1")},
+                                {"name", scalar(fmt::format("{} on {}", f.model, f.on))},
+                                {"model", model_section(f)},
+                                {"cluster", cluster}});
   constexpr std::int64_t kSamplesPerGpu = 4;  // small models fill a GPU with it, and large ones accumulate gradients
-  training.set("global_batch", scalar(fmt::format("{}", f.batch > 0 ? f.batch : kSamplesPerGpu * gpus)));
+  Yaml training = base::map_of({{"global_batch", scalar(fmt::format("{}", f.batch > 0 ? f.batch : kSamplesPerGpu * gpus))}});
   if (!f.precision.empty()) training.set("precision", scalar(f.precision));
   if (!f.framework.empty()) training.set("framework", scalar(f.framework));
   document.set("training", std::move(training));
+  Yaml plans = Yaml::make_sequence();
   for (const std::string& p : f.plans.empty() ? std::vector<std::string>{"megatron: search"} : f.plans)
     plans.items.push_back(plan_entry(p));
   document.set("plans", std::move(plans));

@@ -43,12 +43,11 @@ std::string show_model(const ShowFlags& f) {
 
 // The tree that the loader builds from, with the preset's keys written out: a start for a file of one's own.
 std::string cluster_yaml(const std::string& word) {
-  base::Yaml section = base::Yaml::make_map();
-  section.set("preset", base::Yaml::make_scalar(word));
+  base::Yaml section = base::map_of({{"preset", base::Yaml::make_scalar(word)}});
   if (topology::preset_section(word) == nullptr) section = *base::read_yaml(word).find("cluster");
-  base::Yaml document = base::Yaml::make_map();
-  document.set("foreshard", base::Yaml::make_scalar("1"));
-  document.set("cluster", topology::expand_cluster(section, "cluster", std::filesystem::path(word).parent_path()));
+  base::Yaml document =
+      base::map_of({{"foreshard", base::Yaml::make_scalar("1")},
+                    {"cluster", topology::expand_cluster(section, "cluster", std::filesystem::path(word).parent_path())}});
   document.find("cluster")->erase("preset");  // it is spelled out now
   return base::emit_yaml(document);
 }

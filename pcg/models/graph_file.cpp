@@ -28,8 +28,7 @@ std::string reference(const Graph& g, GraphTensorRef t) {
 }
 
 Yaml write_node(const Graph& g, const GraphNode& n) {
-  Yaml y = Yaml::make_map();
-  y.set("name", text(n.name));
+  Yaml y = base::map_of({{"name", text(n.name)}});
   write_operator(n.op, y);
   if (n.inputs.empty()) return y;
   Yaml inputs = Yaml::make_sequence();
@@ -128,21 +127,15 @@ class GraphReader {
 std::string write_graph(const Graph& g) {
   Yaml blocks = Yaml::make_sequence();
   for (const Block& b : g.blocks()) {
-    Yaml block = Yaml::make_map();
-    block.set("name", text(b.name));
+    Yaml block = base::map_of({{"name", text(b.name)}});
     if (!b.weighty) block.set("weighty", text("false"));
     if (b.auxiliary) block.set("auxiliary", text("true"));
     block.set("nodes", Yaml::make_sequence());
     blocks.items.push_back(std::move(block));
   }
   for (const GraphNode& n : g.nodes()) blocks.items[static_cast<std::size_t>(n.block)].find("nodes")->items.push_back(write_node(g, n));
-  Yaml graph = Yaml::make_map();
-  graph.set("name", text(g.name()));
-  graph.set("blocks", std::move(blocks));
-  Yaml document = Yaml::make_map();
-  document.set("foreshard", text("1"));
-  document.set("graph", std::move(graph));
-  return base::emit_yaml(document);
+  Yaml graph = base::map_of({{"name", text(g.name())}, {"blocks", std::move(blocks)}});
+  return base::emit_yaml(base::map_of({{"foreshard", text("1")}, {"graph", std::move(graph)}}));
 }
 
 Graph read_graph(const Yaml& document, const std::string& path) {

@@ -200,9 +200,7 @@ bool is_onnx(const std::filesystem::path& file) { return file.extension() == ".o
 
 // {KEY: file}
 Yaml section_of(std::string_view key, const std::filesystem::path& file) {
-  Yaml section = Yaml::make_map();
-  section.set(key, Yaml::make_scalar(base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string()));
-  return section;
+  return base::map_of({{key, Yaml::make_scalar(base::is_standard_input(file) ? file.string() : std::filesystem::absolute(file).string())}});
 }
 
 // A config gives the longest sequence that a model can take, not the one that it is trained on.

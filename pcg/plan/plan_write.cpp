@@ -10,6 +10,7 @@
 namespace pcg {
 namespace {
 
+using base::map_of;
 using base::Yaml;
 
 template <class T>
@@ -25,9 +26,7 @@ Yaml list(const std::vector<T>& values, auto&& text) {
 Yaml list(const std::vector<int>& values) { return list(values, std::identity()); }
 
 Yaml training_of(const TrainingConfig& t) {
-  Yaml y = Yaml::make_map();
-  y.set("global_batch", scalar(t.global_batch));
-  y.set("precision", scalar(name_of(t.precision)));
+  Yaml y = map_of({{"global_batch", scalar(t.global_batch)}, {"precision", scalar(name_of(t.precision))}});
   if (t.precision == Precision::fp8) y.set("fp8_recipe", scalar(name_of(t.fp8_recipe)));
   if (t.fp8_attention) y.set("fp8_attention", scalar(true));
   if (const Bf16Layers& kept = t.bf16_layers; kept != Bf16Layers{}) {
@@ -46,11 +45,10 @@ Yaml training_of(const TrainingConfig& t) {
 }
 
 Yaml schedule_of(const Plan& plan) {
-  Yaml y = Yaml::make_map();
-  y.set("kind", scalar(name_of(plan.schedule)));
-  y.set("stages", scalar(plan.stages));
-  y.set("chunks", scalar(plan.chunks));
-  y.set("micro_batches", scalar(plan.micro_batches));
+  Yaml y = map_of({{"kind", scalar(name_of(plan.schedule))},
+                   {"stages", scalar(plan.stages)},
+                   {"chunks", scalar(plan.chunks)},
+                   {"micro_batches", scalar(plan.micro_batches)}});
   if (plan.micro_batch_group > 0) y.set("micro_batch_group", scalar(plan.micro_batch_group));
   if (plan.lean_warm_up) y.set("lean_warm_up", scalar(true));
   return y;
@@ -72,8 +70,7 @@ Yaml graphed_of(const GraphedParts& parts) {
 }
 
 Yaml memory_of(const Plan& plan) {
-  Yaml y = Yaml::make_map();
-  y.set("recompute", scalar(name_of(plan.recompute)));
+  Yaml y = map_of({{"recompute", scalar(name_of(plan.recompute))}});
   const MemoryPolicy& policy = plan.memory;
   if (policy.recomputed.blocks > 0) y.set("recomputed_blocks", scalar(policy.recomputed.blocks));
   if (!policy.recomputed.only.empty()) y.set("recomputed_only", list(policy.recomputed.only));
@@ -103,9 +100,7 @@ Yaml overlap_of(const Overlap& overlap) {
 Yaml padding_of(const Plan& plan) {
   Yaml y = Yaml::make_sequence();
   for (const Padding& p : plan.padding) {
-    Yaml item = Yaml::make_map();
-    item.set("from", scalar(p.from));
-    item.set("to", scalar(p.to));
+    Yaml item = map_of({{"from", scalar(p.from)}, {"to", scalar(p.to)}});
     if (p.of != Padded::vocabulary) item.set("of", scalar(name_of(p.of)));
     y.items.push_back(std::move(item));
   }
@@ -117,22 +112,16 @@ Yaml seconds(base::Seconds s) { return Yaml::make_scalar(fmt::format("{} s", s.v
 
 Yaml rewrites_of(const Plan& plan) {
   Yaml y = Yaml::make_sequence();
-  for (const Rewrite& r : plan.rewrites) {
-    Yaml item = Yaml::make_map();
-    item.set("rule", scalar(r.rule));
-    item.set("up_to", scalar(r.up_to));
-    item.set("before", seconds(r.before));
-    item.set("after", seconds(r.after));
-    y.items.push_back(std::move(item));
-  }
+  for (const Rewrite& r : plan.rewrites)
+    y.items.push_back(
+        map_of({{"rule", scalar(r.rule)}, {"up_to", scalar(r.up_to)}, {"before", seconds(r.before)}, {"after", seconds(r.after)}}));
   return y;
 }
 
 Yaml blocks_of(const Pcg& pcg) {
   Yaml y = Yaml::make_sequence();
   for (const Block& b : pcg.blocks()) {
-    Yaml item = Yaml::make_map();
-    item.set("name", scalar(b.name));
+    Yaml item = map_of({{"name", scalar(b.name)}});
     if (!b.weighty) item.set("weighty", scalar(false));
     if (b.auxiliary) item.set("auxiliary", scalar(true));
     y.items.push_back(std::move(item));
@@ -175,8 +164,7 @@ Yaml view_of(const MachineView& v) {
 
 Yaml node_of(const Plan& plan, NodeId id) {
   const PcgNode& node = plan.pcg.node(id);
-  Yaml y = Yaml::make_map();
-  y.set("name", scalar(node.name));
+  Yaml y = map_of({{"name", scalar(node.name)}});
   if (const Operator* op = node.operation()) write_operator(*op, y);
   else write_parallel(*node.parallel_operator(), y);
   const auto tensor_name = [&](TensorRef t) {
@@ -212,8 +200,7 @@ base::Yaml plan_settings(const Plan& plan) {
 }
 
 std::string write_plan(const Plan& plan) {
-  Yaml p = Yaml::make_map();
-  p.set("name", scalar(plan.name));
+  Yaml p = map_of({{"name", scalar(plan.name)}});
   if (!plan.summary.empty()) p.set("summary", scalar(plan.summary));
   p.set("model", plan.model);
   for (Yaml settings = plan_settings(plan); Yaml::Entry & e : settings.entries) p.set(e.key, std::move(e.value));
@@ -223,10 +210,7 @@ std::string write_plan(const Plan& plan) {
   Yaml operators = Yaml::make_sequence();
   for (std::size_t n = 0; n < plan.pcg.nodes().size(); ++n) operators.items.push_back(node_of(plan, NodeId(n)));
   p.set("operators", std::move(operators));
-  Yaml document = Yaml::make_map();
-  document.set("foreshard", scalar(1));
-  document.set("plan", std::move(p));
-  return base::emit_yaml(document);
+  return base::emit_yaml(map_of({{"foreshard", scalar(1)}, {"plan", std::move(p)}}));
 }
 
 }  // namespace pcg

@@ -89,12 +89,11 @@ Json entry_json(const CapacityResult& capacity, const std::vector<Run>& runs, st
 Json summary_json(const CapacityResult& capacity, const std::vector<Run>& runs) {
   const scenarios::Choices& c = capacity.choices;
   const auto named = [&](std::size_t entry) { return entry_name(capacity, runs, entry); };
-  Json j;
-  j["smallest"] = or_null(c.smallest, named);
-  j["smallest_surely"] = or_null(c.smallest_surely, named);
-  j["cheapest"] = or_null(c.cheapest, named);
-  j["quickest"] = or_null(c.quickest, named);
-  j["break_even"] = Json::array();
+  Json j = {{"smallest", or_null(c.smallest, named)},
+            {"smallest_surely", or_null(c.smallest_surely, named)},
+            {"cheapest", or_null(c.cheapest, named)},
+            {"quickest", or_null(c.quickest, named)},
+            {"break_even", Json::array()}};
   for (const scenarios::BreakEven& b : c.break_evens) {
     Json pair = named(b.entry);
     pair["against"] = named(b.against_entry);

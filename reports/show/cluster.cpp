@@ -87,12 +87,7 @@ std::string cluster_text(const Cluster& c) {
 }
 
 std::string cluster_json(const Cluster& c) {
-  Json j;
-  j["name"] = c.name();
-  j["nodes"] = c.nodes();
-  j["domains"] = c.domains();
-  j["gpus"] = c.device_count();
-  j["devices"] = Json::object();
+  Json j = {{"name", c.name()}, {"nodes", c.nodes()}, {"domains", c.domains()}, {"gpus", c.device_count()}, {"devices", Json::object()}};
   for (const auto& [type, count] : device_types(c)) j["devices"][type] = count;
   j["nics_per_node"] = c.nodes() > 0 ? c.nics_per_node(0) : 0;
   j["links"] = Json::array();

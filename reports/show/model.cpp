@@ -113,10 +113,7 @@ std::string model_text(const pcg::Graph& g, std::span<const std::string> notes) 
 
 std::string model_json(const pcg::Graph& g, std::span<const std::string> notes) {
   const std::vector<Work> work = work_of_nodes(g);
-  Json j;
-  j["name"] = g.name();
-  j["operators"] = operator_count(g);
-  j["parameters"] = g.parameters() - g.auxiliary_parameters();
+  Json j = {{"name", g.name()}, {"operators", operator_count(g)}, {"parameters", g.parameters() - g.auxiliary_parameters()}};
   if (g.auxiliary_parameters() > 0) j["auxiliary_parameters"] = g.auxiliary_parameters();
   if (g.frozen_parameters() > 0) j["frozen_parameters"] = g.frozen_parameters();
   j["forward_flops_per_sample"] = g.forward_flops().value() / static_cast<double>(g.batch());
@@ -126,15 +123,14 @@ std::string model_json(const pcg::Graph& g, std::span<const std::string> notes) 
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
     const pcg::GraphNode& node = g.nodes()[n];
     if (!computes(node)) continue;
-    Json layer;
-    layer["name"] = node.name;
-    layer["operator"] = pcg::kind_name(node.op);
-    layer["block"] = g.blocks()[static_cast<std::size_t>(node.block)].name;
-    layer["outputs"] = Json::array();
-    for (const pcg::TensorShape& s : node.outputs) layer["outputs"].push_back(s.sizes);
-    layer["parameters"] = work[n].parameters;
-    layer["forward_flops_per_sample"] = work[n].flops;
-    j["layers"].push_back(std::move(layer));
+    Json outputs = Json::array();
+    for (const pcg::TensorShape& s : node.outputs) outputs.push_back(s.sizes);
+    j["layers"].push_back({{"name", node.name},
+                           {"operator", pcg::kind_name(node.op)},
+                           {"block", g.blocks()[static_cast<std::size_t>(node.block)].name},
+                           {"outputs", std::move(outputs)},
+                           {"parameters", work[n].parameters},
+                           {"forward_flops_per_sample", work[n].flops}});
   }
   return j.dump(1) + "\n";
 }

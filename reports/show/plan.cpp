@@ -100,16 +100,15 @@ std::string plan_text(const pcg::Plan& p, const std::filesystem::path& directory
 }
 
 std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory) {
-  Json j;
-  j["name"] = p.name;
-  j["summary"] = p.summary;
-  j["gpus"] = p.gpus;
-  j["stages"] = p.stages;
-  j["chunks"] = p.chunks;
-  j["schedule"] = pcg::name_of(p.schedule);
-  j["micro_batches"] = p.micro_batches;
-  j["recompute"] = pcg::name_of(p.recompute);
-  j["zero"] = p.zero;
+  Json j = {{"name", p.name},
+            {"summary", p.summary},
+            {"gpus", p.gpus},
+            {"stages", p.stages},
+            {"chunks", p.chunks},
+            {"schedule", pcg::name_of(p.schedule)},
+            {"micro_batches", p.micro_batches},
+            {"recompute", pcg::name_of(p.recompute)},
+            {"zero", p.zero}};
   for (const int b : p.memory.zero.blocks) j["zero_blocks"].push_back(p.pcg.blocks()[static_cast<std::size_t>(b)].name);
   for (const auto& [word, choice] : pcg::kOverlapWords)
     if (p.overlap.*choice) j["overlap"][word] = *(p.overlap.*choice);
@@ -121,12 +120,11 @@ std::string plan_json(const pcg::Plan& p, const std::filesystem::path& directory
   j["operators"] = Json::array();
   for (std::size_t n = 0; n < p.pcg.nodes().size(); ++n) {
     const pcg::PcgNode& node = p.pcg.nodes()[n];
-    Json o;
-    o["name"] = node.name;
-    o["kind"] = kind_name(node);
-    o["block"] = p.pcg.blocks()[static_cast<std::size_t>(node.block)].name;
-    o["stage"] = p.stage[n];
-    o["outputs"] = Json::array();
+    Json o = {{"name", node.name},
+              {"kind", kind_name(node)},
+              {"block", p.pcg.blocks()[static_cast<std::size_t>(node.block)].name},
+              {"stage", p.stage[n]},
+              {"outputs", Json::array()}};
     for (const pcg::ParallelShape& s : node.outputs) o["outputs"].push_back(pcg::to_text(s));
     if (node.computes()) {
       o["cut"] = sharding_text(node);

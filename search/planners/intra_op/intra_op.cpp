@@ -23,7 +23,7 @@ class IntraOpSearch {
       : problem_(problem), config_(config), catalog_(catalog), budget_(budget), confirmation_(confirmation) {}
 
   std::vector<base::Fact> run() {
-    confirm_data_parallel();
+    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
     if (!confirmation_.has_plan()) confirm_low_memory();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
@@ -33,10 +33,6 @@ class IntraOpSearch {
   }
 
  private:
-  void confirm_data_parallel() {
-    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
-  }
-
   [[nodiscard]] PipelineConfig pipelines(std::size_t most_strategies) const {
     return {.most_strategies = most_strategies, .most_cut = config_.most_cut, .side_by_side = false};
   }

@@ -19,16 +19,14 @@ Yaml list_of(const std::vector<std::string>& texts) {
 }
 
 Yaml written(const Rule& r) {
-  Yaml y = Yaml::make_map();
-  y.set("name", Yaml::make_scalar(r.name));
-  y.set("kind", Yaml::make_scalar(std::string(name_of(kind_of(r.equation)))));
   std::vector<std::string> variables;
   for (const Variable& v : r.equation.variables()) variables.push_back(to_text(v));
-  y.set("variables", list_of(variables));
-  y.set("source", Yaml::make_scalar(to_text(r.source(), r.equation.variables())));
-  y.set("target", Yaml::make_scalar(to_text(r.target(), r.equation.variables())));
-  y.set("axioms", list_of(r.axioms));
-  return y;
+  return base::map_of({{"name", Yaml::make_scalar(r.name)},
+                       {"kind", Yaml::make_scalar(std::string(name_of(kind_of(r.equation))))},
+                       {"variables", list_of(variables)},
+                       {"source", Yaml::make_scalar(to_text(r.source(), r.equation.variables()))},
+                       {"target", Yaml::make_scalar(to_text(r.target(), r.equation.variables()))},
+                       {"axioms", list_of(r.axioms)}});
 }
 
 // Quotes keep a version or a digest of digits alone a text.
@@ -40,14 +38,10 @@ Yaml quoted(std::string text) {
 
 // All that a file says, but for the digest.
 Yaml written(const std::string& generator, const std::string& axioms, const std::vector<Rule>& rules) {
-  Yaml y = Yaml::make_map();
-  y.set("foreshard", Yaml::make_scalar("1"));
-  y.set("generator", quoted(generator));
-  y.set("axioms", quoted(axioms));
   Yaml list = Yaml::make_sequence();
   for (const Rule& r : rules) list.items.push_back(written(r));
-  y.set("rules", std::move(list));
-  return y;
+  return base::map_of(
+      {{"foreshard", Yaml::make_scalar("1")}, {"generator", quoted(generator)}, {"axioms", quoted(axioms)}, {"rules", std::move(list)}});
 }
 std::string digest_of(const Yaml& y) { return fmt::format("{:016x}", base::hash_text(base::emit_yaml(y))); }
 
