@@ -25,8 +25,6 @@
 namespace cli {
 namespace {
 
-using rules::Verdict;
-
 struct RulesFlags {
   std::string file, name, model, plan, json, save, builtin;
   std::optional<int> operators;
@@ -101,7 +99,7 @@ int verify(const RulesFlags& f) {
   const std::string reason = rules::why_not_as_written(file, rules::axioms());
   write_json(f, reports::to_json(file, proofs, reason));
   print_text(f, [&] { return reports::to_text(file, proofs, reason); });
-  return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == Verdict::proved; }) ? kAnswered : kNo;
+  return std::ranges::all_of(proofs, [](const auto& p) { return p.verdict == rules::Verdict::proved; }) ? kAnswered : kNo;
 }
 
 int show_axioms(const RulesFlags& f) {

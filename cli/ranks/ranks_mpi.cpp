@@ -20,7 +20,6 @@ namespace cli {
 namespace {
 
 using Json = nlohmann::json;
-using base::WorkerAnswer;
 
 constexpr int kAnswer = 1, kNext = 2;  // tags: from a rank to the first, and back
 constexpr std::int64_t kNothing = -1;  // in place of a task's number: none was done, none is left
@@ -202,7 +201,7 @@ scenarios::Workers Ranks::workers() {
     }
     share(failure);
     if (!failure.empty()) (void)answer_of(failure);
-    std::vector<WorkerAnswer> answers(count);
+    std::vector<base::WorkerAnswer> answers(count);
     for (std::size_t i = 0; i < count; ++i) {
       share(outcomes[i]);
       answers[i].answer = answer_of(outcomes[i]);

@@ -11,7 +11,6 @@
 namespace pcg {
 namespace {
 
-using Shapes = std::span<const TensorShape>;
 using Sizes = std::vector<std::int64_t>;
 using Repair = std::optional<SizeRepair>;
 
@@ -21,7 +20,7 @@ std::int64_t product(const Sizes& s) { return std::accumulate(s.begin(), s.end()
 
 struct Situation {
   const Operator& changed;
-  Shapes before, after;
+  std::span<const TensorShape> before, after;
   const SizeMap& map;
   const SizeLaws& laws;
   const InputSegments& segments;

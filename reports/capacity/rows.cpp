@@ -18,7 +18,6 @@ namespace {
 using scenarios::CapacityEntry;
 using scenarios::CapacityResult;
 using scenarios::Outcome;
-using scenarios::Run;
 
 constexpr std::array kTimes{ColumnUnit{"s", 1}, ColumnUnit{"min", 60}, ColumnUnit{"hours", 3600}, ColumnUnit{"days", 86400}};
 constexpr std::array kMoney{ColumnUnit{"USD", 1}, ColumnUnit{"kUSD", 1e3}, ColumnUnit{"MUSD", 1e6}};
@@ -42,7 +41,7 @@ double cost_of(const Outcome& o) { return o.costs ? o.costs->total().value() : 0
 enum class Verdicts { beside, below };
 
 // Why an entry has no figures.
-std::string status_word(const Run& run) {
+std::string status_word(const scenarios::Run& run) {
   if (run.status == scenarios::Status::ok) return "over 300 years";
   return run.status == scenarios::Status::out_of_memory ? "no memory" : std::string(scenarios::to_text(run.status));
 }

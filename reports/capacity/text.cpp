@@ -12,12 +12,10 @@
 namespace reports {
 namespace {
 
-using scenarios::CapacityEntry;
 using scenarios::CapacityResult;
-using scenarios::Outcome;
 
 std::string machine_text(const CapacityView& a, std::size_t entry) {
-  const CapacityEntry& e = a.capacity.entries[entry];
+  const scenarios::CapacityEntry& e = a.capacity.entries[entry];
   return fmt::format("{} x {} ({}, {})", a.capacity.terms.candidates[e.asked.candidate].name, e.asked.fleet.nodes,
                      base::counted(e.asked.fleet.gpus, "GPU"), a.runs[e.asked.run].plan);
 }
@@ -31,7 +29,7 @@ std::string parts_text(const CapacityView& a, const scenarios::Costs& c) {
 
 // "18 to 24 days, 90 %; 52.1 kUSD (45 to 60); 12.3 MWh".
 std::string outcome_text(const CapacityView& a, std::size_t entry) {
-  const Outcome& o = *a.capacity.entries[entry].outcome;
+  const scenarios::Outcome& o = *a.capacity.entries[entry].outcome;
   std::string text = fmt::format("{} {}, 90 %", range_text(o.time_low.value(), o.time_high.value(), a.units.time), a.units.time.name);
   if (o.costs)
     text += fmt::format("; {} {} ({})", figure(o.costs->total().value(), a.units.money), a.units.money.name,

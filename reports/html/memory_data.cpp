@@ -12,7 +12,6 @@ namespace reports {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Samples = std::span<const sim::MemorySample>;
 
 constexpr std::size_t kMostSamples = 500;  // of a device: about one for every two points of a wide screen
 
@@ -23,7 +22,7 @@ Json rounded(double value, double digits) {
   return reports::count(std::round(value / step) * step);
 }
 
-Json curve(Samples samples, double end_s) {
+Json curve(std::span<const sim::MemorySample> samples, double end_s) {
   Json times = Json::array(), bytes = Json::array();
   const auto add = [&](double time, double used) {
     times.push_back(rounded(time, 6));

@@ -11,7 +11,6 @@ namespace {
 using scenarios::IntervalGroup;
 using scenarios::IntervalModel;
 using scenarios::Spread;
-using scenarios::WorkloadKind;
 
 constexpr int kQuantiles = 20;       // of a group: enough for tails of 2.5 %
 constexpr int kDescentRounds = 2;    // of the descent; the second rarely moves anything
@@ -24,7 +23,7 @@ const Steps kOtherSoftware = {0.1, 0.05, 0.02}, kOtherFeature = {1, 0.7, 0.5}, k
 const std::array<Steps, scenarios::kShares.size()> kGrowth = {{{0, 0.75, 0.5, 1, 1.5}, {0, 0.5, 1}, {0.5, 1, 1.5}, {0.5, 1, 1.5}}};
 constexpr int kTailSteps = 7;  // each a tenth of the nominal tail
 
-using GroupKey = std::tuple<std::string, WorkloadKind, std::string>;  // source, kind, family
+using GroupKey = std::tuple<std::string, scenarios::WorkloadKind, std::string>;  // source, kind, family
 using ByGroup = std::map<GroupKey, std::vector<const Residual*>>;
 
 // Quantiles at the middles of equal shares; between values they are interpolated (Hazen).

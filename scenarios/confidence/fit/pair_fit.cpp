@@ -14,7 +14,6 @@ namespace confidence {
 namespace {
 
 using scenarios::Change;
-using scenarios::ForecastFacts;
 using scenarios::PairModel;
 
 constexpr std::size_t kKinds = scenarios::kChangeNames.size();
@@ -32,7 +31,7 @@ using Questions = std::map<std::string, std::vector<PairError>>;  // by what the
 using Publications = std::map<std::string, Questions>;
 
 // All facts but those of a kind.
-std::string common_text(const ForecastFacts& f, Change kind) {
+std::string common_text(const scenarios::ForecastFacts& f, Change kind) {
   std::string text = f.work;
   if (kind != Change::plan) text += "\n" + f.plan;
   if (kind != Change::scale) text += fmt::format("\n{} {}", f.gpus, f.samples);
