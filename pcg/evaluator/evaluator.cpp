@@ -226,8 +226,6 @@ class Evaluation {
     const IterationSpace& space = *node.space;
     std::vector<Shards> result;
     for (const ParallelShape& s : node.outputs) result.emplace_back(static_cast<std::size_t>(s.shards()));
-    std::vector<TensorShape> shard_shapes;
-    for (const ParallelShape& s : node.outputs) shard_shapes.push_back(s.shard());
     for (int point = 0; point < node.sharding.points(); ++point) {
       std::vector<std::shared_ptr<const FieldTensor>> kept;  // what `operands` point to
       std::vector<Operand> operands;
@@ -236,7 +234,7 @@ class Evaluation {
       std::vector<int> numbers;
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
         numbers.push_back(output_shard(space, node.sharding, o, point));
-        outputs.push_back({shard_shapes[o], place_of(node.outputs[o], shard_index(node.outputs[o], numbers[o]))});
+        outputs.push_back({node.outputs[o].shard(), place_of(node.outputs[o], shard_index(node.outputs[o], numbers[o]))});
       }
       const ShardTask task{.name_hash = base::hash_text(node.name),
                            .micro_batch = static_cast<std::uint64_t>(micro_batch_),

@@ -21,21 +21,6 @@
 namespace pcg {
 namespace {
 
-class ImageSizes {
- public:
-  // Rows and columns of the graph's inputs of four dims. `pcg`: its degrees must go into them; or nullptr.
-  ImageSizes(const Graph& graph, const Pcg* pcg);
-  [[nodiscard]] bool contains(std::int64_t size) const { return sizes_.contains(size); }
-  // Returns a new size, never larger than the old one, which it is when nothing else may do. Where rows or columns are cut it
-  // differs from the old one by a multiple of the product of all strides times the degrees: then each convolution and pool makes as many
-  // rows less as the degrees go into.
-  [[nodiscard]] std::int64_t draw(std::int64_t size, bool last_resort, base::Random& random) const;
-
- private:
-  std::set<std::int64_t> sizes_;
-  std::int64_t step_ = 0;  // 0: no row or column is cut
-};
-
 constexpr std::array<std::int64_t, 4> kImages = {16, 32, 64, 96};
 
 bool is_image(const TensorShape& s) { return s.sizes.size() == 4; }
@@ -69,19 +54,30 @@ std::int64_t all_degrees(const Pcg& pcg) {
   return all;
 }
 
-ImageSizes::ImageSizes(const Graph& graph, const Pcg* pcg) {
-  for (const GraphNode& n : graph.nodes())
-    if (std::holds_alternative<Input>(n.op) && is_image(n.outputs[0])) sizes_.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
-  const std::int64_t degrees = pcg ? all_degrees(*pcg) : 1;
-  if (degrees > 1) step_ = all_strides(graph) * degrees;
-}
+class ImageSizes {
+ public:
+  // Rows and columns of the graph's inputs of four dims. `pcg`: its degrees must go into them; or nullptr.
+  ImageSizes(const Graph& graph, const Pcg* pcg) {
+    for (const GraphNode& n : graph.nodes())
+      if (std::holds_alternative<Input>(n.op) && is_image(n.outputs[0])) sizes_.insert({n.outputs[0].sizes[2], n.outputs[0].sizes[3]});
+    const std::int64_t degrees = pcg ? all_degrees(*pcg) : 1;
+    if (degrees > 1) step_ = all_strides(graph) * degrees;
+  }
+  [[nodiscard]] bool contains(std::int64_t size) const { return sizes_.contains(size); }
+  // Returns a new size, never larger than the old one, which it is when nothing else may do. Where rows or columns are cut it
+  // differs from the old one by a multiple of the product of all strides times the degrees: then each convolution and pool makes as many
+  // rows less as the degrees go into.
+  [[nodiscard]] std::int64_t draw(std::int64_t size, bool last_resort, base::Random& random) const {
+    if (last_resort) return size;
+    if (step_ == 0) return std::min(kImages[random.below(kImages.size())], size);
+    const std::int64_t most = std::max<std::int64_t>(size - kImages[0], 0) / step_;  // steps less
+    return size - step_ * (most - std::min<std::int64_t>(most, static_cast<std::int64_t>(random.below(2))));
+  }
 
-std::int64_t ImageSizes::draw(std::int64_t size, bool last_resort, base::Random& random) const {
-  if (last_resort) return size;
-  if (step_ == 0) return std::min(kImages[random.below(kImages.size())], size);
-  const std::int64_t most = std::max<std::int64_t>(size - kImages[0], 0) / step_;  // steps less
-  return size - step_ * (most - std::min<std::int64_t>(most, static_cast<std::int64_t>(random.below(2))));
-}
+ private:
+  std::set<std::int64_t> sizes_;
+  std::int64_t step_ = 0;  // 0: no row or column is cut
+};
 
 constexpr int kAttempts = 64;             // of a draw
 constexpr std::int64_t kKept = 2;         // sizes up to this one stay: they are counts of kinds (token types, classes), or 1
@@ -114,20 +110,18 @@ bool is_taken(const SizeMap& map, std::int64_t except, std::int64_t value) {
   return value <= kKept || std::ranges::any_of(map, [&](const auto& entry) { return entry.first != except && entry.second == value; });
 }
 
-// The least lawful value that no other size has; none where laws contradict each other.
-std::optional<std::int64_t> free_value(const Drawing& drawing, std::int64_t size) {
+// Gives a size the least lawful value that no other size has. Returns: whether there is one, which there is not where laws contradict
+// each other.
+bool set_free_value(Drawing& drawing, std::int64_t size) {
   const auto it = drawing.laws.find(size);
   const SizeLaw law = it == drawing.laws.end() ? SizeLaw{} : it->second;
   const std::int64_t most = std::lcm(law.modulus, law.multiple) * (kKept + 2 + static_cast<std::int64_t>(drawing.map.size()));
   for (std::int64_t value = law.multiple; value <= most; value += law.multiple)
-    if (allows(drawing.laws, size, value) && !is_taken(drawing.map, size, value)) return value;
-  return std::nullopt;
-}
-
-bool set_free_value(Drawing& drawing, std::int64_t size) {
-  const std::optional<std::int64_t> value = free_value(drawing, size);
-  if (value) drawing.map[size] = *value;
-  return value.has_value();
+    if (allows(drawing.laws, size, value) && !is_taken(drawing.map, size, value)) {
+      drawing.map[size] = value;
+      return true;
+    }
+  return false;
 }
 
 bool apply_repair(Drawing& drawing, const SizeRepair& repair) {
