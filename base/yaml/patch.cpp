@@ -1,4 +1,3 @@
-// Changing a tree at a path: overrides of presets, what-ifs and sweeps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Typed reads of a tree: what is wrong goes to a sink, with what was found and what to write.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

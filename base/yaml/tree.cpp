@@ -1,4 +1,3 @@
-// Yaml as a container: finding, setting and making parts of a tree.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,3 @@
-// The `model:` section of a document, and models named on a command line.
-
 #include "pcg/models/load.hpp"
 
 #include <fmt/core.h>

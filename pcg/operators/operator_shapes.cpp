@@ -1,5 +1,3 @@
-// Shape inference, one function per operator: it checks that the inputs fit and returns the outputs.
-
 #include "pcg/operators/operator_shapes.hpp"
 
 #include <fmt/core.h>

@@ -1,5 +1,3 @@
-// Axioms held against the independent semantics of shards.hpp at small sizes and layouts.
-//
 // Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
 // are added up: what may consume a tensor of several summands is linear (term.hpp), so its result does not depend on how the sum is spread
 // over them.
