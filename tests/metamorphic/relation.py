@@ -135,7 +135,7 @@ def kernels(run: Run) -> float:
 
 def simulated(run: Run) -> str:
     """How many devices stand for how many: only where they are equally many are kernels() of the same devices."""
-    return next((n["text"].partition(":")[0] for n in run["notes"] if n["code"] == "folded-devices"), "all")
+    return next((n["text"].partition(":")[0] for n in run["notes"] if n["code"] == "folded-devices"), str(run["gpus"]))
 
 
 def peak(run: Run) -> float:

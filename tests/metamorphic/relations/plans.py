@@ -77,12 +77,14 @@ def one_forward_one_backward_keeps_less(case: Case) -> Violations:
 
 @between
 def overlap_moves_the_same_bytes(case: Case) -> Violations:
-    """Gradients are reduced in buckets or at once, and no other bytes. While kernels run they cost nothing where these are not slowed, but each
-    bucket has its latency. Tolerance: bytes of flows are whole, at least some thousands each; of the time 2 % for the latencies."""
+    """Gradients are reduced in buckets or at once, and no other bytes where no switch reduces, which pays for large ones alone. While kernels run
+    they cost nothing where these are not slowed, but each bucket has its latency. Tolerance: bytes of flows are whole, at least some thousands
+    each; of the time 2 % for the latencies."""
     case.needs(case.planner in ("megatron", "data-parallel"), case.option("zero", 0) <= 1)
     after, meanwhile = case.ask_plans([{"overlap": {"gradients": g}} for g in (False, True)])
     case.needs(after, meanwhile)
-    yield from equal("bytes with gradients overlapped", *(r["communication_bytes"]["total"] for r in (meanwhile, after)), 1e-6)
+    if "node" in case.scenario["cluster"]:
+        yield from equal("bytes with gradients overlapped", *(r["communication_bytes"]["total"] for r in (meanwhile, after)), 1e-6)
     if "file" in case.cluster["node"]["gpus"]:
         yield from at_most("time with gradients overlapped", seconds(meanwhile), seconds(after), 0.02)
 
