@@ -194,7 +194,9 @@ std::optional<Sensitivity> sensitivity_of(const Run& base, const ProbeAnswer& a)
   const auto down = time_of(a.down), up = time_of(a.up), improved = time_of(a.improved);
   if (!base.simulation || (!parameter.is_capacity && (!down || !up))) return std::nullopt;
   Sensitivity s{.plan = base.plan, .parameter = parameter.path, .change = improvement(parameter)};
-  s.elasticity = parameter.is_capacity ? 0 : elasticity(*down, *up);
+  // Messages that meet in another order may cost a trace of time where a part is better: that is no property of the part.
+  const double change = parameter.is_capacity ? 0 : elasticity(*down, *up);
+  s.elasticity = parameter.more_is_worse ? std::max(change, 0.0) : std::min(change, 0.0);
   s.replanned = parameter.is_capacity;
   s.time = base.simulation->iteration_time;
   if (improved && a.improved->front().status == Status::ok) {

@@ -34,7 +34,7 @@ def shrunk(program: Program, relation: Relation, scenario: Scenario, seed: str) 
                 if violations(program, relation, smaller, seed):
                     scenario, goes_on = smaller, True
                     break
-            except (Broken, LookupError, ValueError, ZeroDivisionError):  # the relation misses a key that was taken out
+            except (Broken, LookupError, RuntimeError, ValueError, ZeroDivisionError):  # the relation misses a key that was taken out
                 continue
     return scenario
 
