@@ -100,10 +100,14 @@ std::vector<Case> cases_of(const ByGroup& groups, const std::vector<IntervalGrou
   return all;
 }
 
-// Mean of a figure over each publisher's points, whose spreads are made without it, then over publishers, which weigh as the root of their
-// points; nullopt where nothing remains.
+// Means of a figure of points whose spreads are made without their publisher.
+struct Means {
+  double of_points = 0;
+  double of_sources = 0;  // over each publisher's points, then over publishers, which weigh as the root of their points
+};
+// nullopt: nothing remains.
 template <class F>
-std::optional<double> mean_over_sources(const IntervalModel& model, const std::vector<Case>& cases, F figure) {
+std::optional<Means> means_of(const IntervalModel& model, const std::vector<Case>& cases, F figure) {
   const scenarios::SortedQuantiles sorted(model.groups);
   std::map<std::size_t, std::pair<double, double>> sums;  // source -> sum, count
   for (const Case& c : cases) {
@@ -115,17 +119,23 @@ std::optional<double> mean_over_sources(const IntervalModel& model, const std::v
       sums[c.source].second += 1;
     }
   }
-  double sum = 0, weight = 0;
+  double sum = 0, points = 0, of_sources = 0, weight = 0;
   for (const auto& [source, of_source] : sums) {
-    sum += of_source.first / std::sqrt(of_source.second);
+    sum += of_source.first;
+    points += of_source.second;
+    of_sources += of_source.first / std::sqrt(of_source.second);
     weight += std::sqrt(of_source.second);
   }
-  return sums.empty() ? std::nullopt : std::optional(sum / weight);
+  return sums.empty() ? std::nullopt : std::optional(Means{sum / points, of_sources / weight});
 }
 
+// The widest tails with which nine in ten are inside, of points and of sources alike.
 void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
   const auto inside = [](Spread s, double log_ratio) { return s.low <= log_ratio && log_ratio <= s.high ? 1.0 : 0.0; };
-  const auto holds = [&] { return mean_over_sources(model, cases, inside).value_or(1) >= model.level; };
+  const auto holds = [&] {
+    const auto held = means_of(model, cases, inside);
+    return !held || std::min(held->of_points, held->of_sources) >= model.level;
+  };
   const double nominal = (1 - model.level) / 2;
   for (int step = 0; step <= kTailSteps; ++step) {
     model.tail = nominal * (1 - step / 10.0);
@@ -136,7 +146,8 @@ void calibrate_tail(IntervalModel& model, const std::vector<Case>& cases) {
 // With the tail that the constants ask for.
 double score_of(IntervalModel& model, const std::vector<Case>& cases) {
   calibrate_tail(model, cases);
-  return mean_over_sources(model, cases, [&](Spread s, double log_ratio) { return interval_score(s, log_ratio, model.level); }).value_or(0);
+  const auto score = [&](Spread s, double log_ratio) { return interval_score(s, log_ratio, model.level); };
+  return means_of(model, cases, score).value_or(Means{}).of_sources;
 }
 
 // One coordinate of the descent.
