@@ -9,6 +9,7 @@ std::optional<topology::ImportedTopology> topology::import_topology(std::string_
                                                                     const ImportConfig& config) {
   if (auto found = imports::import_nccl_xml(text, file, config)) return found;
   if (auto found = imports::import_slurm(text, file, config)) return found;
+  if (auto found = imports::import_rocm_smi(text, file, config)) return found;
   return imports::import_nvidia_smi(text, file, config);
 }
 

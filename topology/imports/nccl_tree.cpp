@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <charconv>
 #include <map>
 #include <pugixml.hpp>
@@ -36,20 +37,33 @@ base::Mark mark_at(const SourceText& source, std::ptrdiff_t offset) {
 
 base::Mark mark_of(const TreeReading& r, const pugi::xml_node& node) { return mark_at(r.source, node.offset_debug()); }
 
-std::vector<pugi::xml_node> elements(TreeReading& r, const pugi::xml_node& parent) {
-  std::vector<pugi::xml_node> found;
-  for (const auto& child : parent.children()) {
-    if (child.type() != pugi::node_element) continue;
-    if (++r.elements > kMostElements) refuse(mark_of(r, child), fmt::format("more than {} elements: this is no node", kMostElements));
-    found.push_back(child);
-  }
-  return found;
-}
-
 std::string name_of(const pugi::xml_node& node) { return node.name(); }
 
 void complain(TreeReading& r, const pugi::xml_node& node, std::string message, std::string hint = {}) {
   r.sink.add(mark_of(r, node), "", std::move(message), std::move(hint));
+}
+
+// An attribute that is not read must not carry a bandwidth.
+void check_attributes(TreeReading& r, const pugi::xml_node& node) {
+  static const std::set<std::string_view> kKnown = {"link_speed", "link_width", "speed", "bw", "count"};
+  for (const auto& a : node.attributes()) {
+    const std::string_view name = a.name();
+    for (const std::string_view size : {"speed", "bw", "bandwidth", "width"})
+      if (name.find(size) != std::string_view::npos && !kKnown.contains(name))
+        return complain(r, node, fmt::format("{} of <{}> is not known, and it may be a bandwidth", name, node.name()),
+                        "remove it if it is none");
+  }
+}
+
+std::vector<pugi::xml_node> elements(TreeReading& r, const pugi::xml_node& parent) {
+  std::vector<pugi::xml_node> found;
+  for (const auto& child : parent.children()) {
+    if (child.type() != pugi::node_element) continue;
+    check_attributes(r, child);
+    if (++r.elements > kMostElements) refuse(mark_of(r, child), fmt::format("more than {} elements: this is no node", kMostElements));
+    found.push_back(child);
+  }
+  return found;
 }
 
 std::string text(TreeReading& r, const pugi::xml_node& node, const char* key) {
@@ -83,7 +97,17 @@ std::optional<base::BytesPerSecond> bandwidth(TreeReading& r, const pugi::xml_no
   return base::BytesPerSecond((no_speed ? kPcie3 : rate) * (no_width ? kLanes : lanes.value_or(16)) / 8 * 1e9);
 }
 
-void left_out(TreeReading& r, const pugi::xml_node& node) { ++r.left_out[name_of(node).substr(0, 40)]; }
+// What is not known may only be left out where it carries no size and no bandwidth.
+void left_out(TreeReading& r, const pugi::xml_node& node) {
+  static constexpr std::array kSizes = {"bw", "count", "speed", "width", "size", "target", "bandwidth"};
+  for (const auto& a : node.attributes())
+    for (const std::string_view size : kSizes)
+      if (std::string_view(a.name()).find(size) != std::string_view::npos)
+        return complain(r, node,
+                        fmt::format("<{}> is not known, and {}=\"{}\" may be a size or a bandwidth", node.name(), a.name(), a.value()),
+                        "remove the element if it joins nothing that carries data; else describe the node by hand");
+  ++r.left_out[name_of(node).substr(0, 40)];
+}
 
 void read_nic(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
   for (const auto& child : elements(r, node)) {
@@ -106,16 +130,15 @@ void read_nic(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
 }
 
 NcclNvlink read_nvlink(TreeReading& r, const pugi::xml_node& node) {
-  NcclNvlink link;
-  link.mark = mark_of(r, node);
+  NcclNvlink link{.kind = name_of(node), .mark = mark_of(r, node)};
   link.target = text(r, node, "target");
   link.count = number(r, node, "count", kMostLinks);
   const auto target = text(r, node, "tclass");
-  if (target.starts_with("0x03")) link.to = NcclNvlink::To::gpu;
+  if (target.starts_with("0x03") || target.starts_with("0x12")) link.to = NcclNvlink::To::gpu;
   else if (target == "0x068000") link.to = NcclNvlink::To::nvswitch;
   else if (target == "0x068001") link.to = NcclNvlink::To::cpu;  // the NVLink bridge of a POWER CPU
   else complain(r, node, fmt::format("tclass=\"{}\" is neither a GPU, an NVSwitch nor a CPU", target));
-  if (link.count == 0) complain(r, node, "an NVLink of count 0");
+  if (link.count == 0) complain(r, node, fmt::format("<{}> of count 0", node.name()));
   return link;
 }
 
@@ -126,13 +149,19 @@ void read_gpu(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
   gpu.dev = number(r, node, "dev", 1'000'000);
   if (!r.gpus.insert(gpu.dev).second) complain(r, node, fmt::format("GPU dev {} is there twice", gpu.dev));
   if (r.gpus.size() > kMaxDevices) refuse(gpu.mark, fmt::format("more than {} GPUs in one node", kMaxDevices));
+  gpu.gcn = node.attribute("gcn").value();
   if (node.attribute("sm")) gpu.sm = number(r, node, "sm", 10'000);
   for (const auto& child : elements(r, node)) {
-    if (name_of(child) == "nvlink") gpu.nvlinks.push_back(read_nvlink(r, child));
+    if (name_of(child) == "nvlink" || name_of(child) == "xgmi") gpu.nvlinks.push_back(read_nvlink(r, child));
     else if (name_of(child) == "c2c") gpu.c2c_gb_s += number(r, child, "bw", 10'000'000) / 1000.0 * number(r, child, "count", kMostLinks);
-    else left_out(r, child);
+    else complain(r, child, fmt::format("<{}> of a GPU is not known, and it may be a link", child.name()), "describe the node by hand");
   }
   place.gpu = std::move(gpu);
+}
+
+// "10de" of "0x10DE".
+std::string bare_hex(std::string_view text) {
+  return boost::algorithm::to_lower_copy(std::string(text.substr(text.starts_with("0x") ? 2 : 0)));
 }
 
 NcclPci read_pci(TreeReading& r, const pugi::xml_node& node, int depth) {
@@ -141,6 +170,8 @@ NcclPci read_pci(TreeReading& r, const pugi::xml_node& node, int depth) {
   pci.mark = mark_of(r, node);
   pci.bus_id = text(r, node, "busid");
   pci.device_class = text(r, node, "class");
+  if (node.attribute("vendor") && node.attribute("device"))
+    pci.id = fmt::format("{}:{}", bare_hex(node.attribute("vendor").value()), bare_hex(node.attribute("device").value()));
   pci.bandwidth = bandwidth(r, node);
   if (!pci.bus_id.empty() && !r.bus_ids.insert(pci.bus_id).second)
     complain(r, node, fmt::format("PCI device {} is there twice", pci.bus_id));
@@ -183,6 +214,7 @@ void read_cpu(TreeReading& r, const pugi::xml_node& node) {
 }  // namespace
 
 bool NcclPci::serves() const { return gpu || !nets.empty() || std::ranges::any_of(children, &NcclPci::serves); }
+bool NcclPci::has_gpu() const { return gpu || std::ranges::any_of(children, &NcclPci::has_gpu); }
 
 std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
   const auto text = source.text();
@@ -211,6 +243,11 @@ std::optional<NcclTree> read_nccl_tree(const SourceText& source) {
   if (r.hosts.size() > 1)
     complain(r, root, fmt::format("{} hosts (host_hash) in one file", r.hosts.size()),
              "write it on one node: ours has one node type per section");
+  // What clouds ship has PCI devices only, and NCCL finds the rest: that must be said before anything else that is missing in it.
+  if (!r.tree.cpus.empty() &&
+      std::ranges::none_of(r.tree.cpus, [](const NcclCpu& c) { return std::ranges::any_of(c.devices, &NcclPci::has_gpu); }))
+    refuse(source.at(1), "no <gpu> in the file: it is an NCCL_TOPO_FILE, as clouds ship them, without NVLinks and speeds of ports",
+           "run any NCCL program with NCCL_TOPO_DUMP_FILE=topo.xml there, and import topo.xml");
   r.sink.throw_if_any();
   for (const auto& [name, count] : r.left_out) r.tree.notes.push_back(fmt::format("{} element(s) <{}> left out: not known.", count, name));
   return std::move(r.tree);

@@ -14,6 +14,7 @@
 namespace topology::imports {
 
 struct NcclNvlink {
+  std::string kind;    // "nvlink", "xgmi"
   std::string target;  // bus id
   enum class To { gpu, cpu, nvswitch } to = To::gpu;
   int count = 1;
@@ -23,6 +24,7 @@ struct NcclNvlink {
 struct NcclGpu {
   int dev = 0;  // as CUDA numbers it
   std::optional<int> sm;
+  std::string gcn;  // "gfx942"
   std::vector<NcclNvlink> nvlinks;
   double c2c_gb_s = 0;  // to its CPU, one way; 0: none
   base::Mark mark;
@@ -38,6 +40,7 @@ struct NcclNet {
 struct NcclPci {
   std::string bus_id;
   std::string device_class;                       // "0x060400"; empty for a NIC without a place on PCIe
+  std::string id;                                 // "10de:2330"; empty: not in the file
   std::optional<base::BytesPerSecond> bandwidth;  // to the parent, before coding; nullopt: not known
   std::optional<NcclGpu> gpu;
   std::vector<NcclNet> nets;
@@ -45,6 +48,7 @@ struct NcclPci {
   base::Mark mark;
 
   [[nodiscard]] bool serves() const;  // a GPU or a port is here or below
+  [[nodiscard]] bool has_gpu() const;
 };
 
 struct NcclCpu {

@@ -51,15 +51,20 @@ void NodeSketch::resemble(std::string_view direct_preset, std::string_view switc
   switched_preset_ = switched_preset;
 }
 
+// Of the machine that it resembles, else of one that has such a link.
 base::Seconds NodeSketch::latency(std::string_view link) const {
-  const auto& own = direct_preset_.empty() ? switched_preset_ : direct_preset_;
-  if (link == "nvswitch") return preset_latency(switched_preset_, "nvlink").value_or(preset_latency("dgx-2", "nvlink").value());
-  if (link == "nvlink" || link == "c2c") {
-    // A GPU's link to a crossbar is half of a route from GPU to GPU.
-    return direct_preset_.empty() ? 2 * latency("nvswitch") : preset_latency(direct_preset_, "nvlink").value();
-  }
-  if (link == "ethernet") return preset_latency("aws-p3.16xlarge", link).value();
-  return preset_latency(own, link).value_or(preset_latency("dgx-1v", link).value());
+  // A GPU's link to a crossbar is half of a route from GPU to GPU.
+  if (link == "nvlink" && direct_preset_.empty() && !switched_preset_.empty()) return 2 * latency("nvswitch");
+  const bool crossbar = link == "nvswitch";
+  for (const std::string_view preset : {std::string_view(crossbar ? switched_preset_ : direct_preset_),
+                                        std::string_view(crossbar || link == "nvlink" ? "" : switched_preset_),
+                                        std::string_view(crossbar             ? "dgx-2"
+                                                         : link == "ethernet" ? "aws-p3.16xlarge"
+                                                         : link == "xgmi"     ? "mi300x-node"
+                                                         : link == "c2c"      ? "gb200-nvl72"
+                                                                              : "dgx-1v")})
+    if (const auto found = preset_latency(preset, crossbar ? "nvlink" : link)) return *found;
+  return {};
 }
 
 // Collectives are timed as on the preset that has the same kind of NVLinks, where it has a profile.
@@ -67,9 +72,9 @@ void NodeSketch::add_network_profile(base::Yaml& cluster) {
   const auto uses = [&](std::string_view link) {
     return std::ranges::any_of(links_, [&](const LinkType& l) { return l.name == link && l.uses > 0; });
   };
-  const auto preset = uses("nvswitch")                                       ? switched_preset_
-                      : uses("nvlink") || direct_preset_ == switched_preset_ ? direct_preset_
-                                                                             : std::string();
+  const auto preset = uses("nvswitch")                                                       ? switched_preset_
+                      : uses("nvlink") || uses("xgmi") || direct_preset_ == switched_preset_ ? direct_preset_
+                                                                                             : std::string();
   const auto* profile = preset_value(preset, {"network_profile"});
   if (profile == nullptr) return;
   cluster.set("network_profile", *profile);
@@ -101,6 +106,15 @@ void NodeSketch::wire_all_pairs(std::vector<std::string> ends, int link) {
   if (ends.size() < 2) return;
   ++nth(links_, link).uses;
   wires_.push_back({std::move(ends), link, 1});
+}
+
+void NodeSketch::join_by_fabric(int nodes, int link, int count, SwitchKind kind) {
+  ++nth(links_, link).uses;
+  fabric_link_ = link;
+  put(domain_ = base::Yaml::make_map(), "nodes", std::to_string(nodes));
+  if (count > 1) put(domain_, "count", std::to_string(count));
+  if (kind == SwitchKind::in_network) put(domain_, "in_network", "true");
+  note(fmt::format("One fabric joins {} such nodes, as in the preset {}: write how many there are for nodes.", nodes, switched_preset_));
 }
 
 void NodeSketch::join_by_switch(int link) {
@@ -142,6 +156,11 @@ base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
   put(gpus, "type", gpu_type_);
   put(gpus, "count", std::to_string(gpus_));
   node.set("gpus", std::move(gpus));
+  if (fabric_link_ >= 0) {
+    auto domain = domain_;
+    put(domain, "link", nth(names, fabric_link_));
+    node.set("domain", std::move(domain));
+  }
   auto components = base::Yaml::make_sequence();
   for (const auto& [name, kind] : components_) {
     auto item = base::Yaml::make_scalar(name);

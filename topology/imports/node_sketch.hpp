@@ -35,6 +35,8 @@ class NodeSketch {
   // Latencies, and the network profile if it has one, are those of a preset: "dgx-1v" for NVLinks from GPU to GPU, "dgx-h100" for NVLinks
   // to an NVSwitch. Empty: none ships.
   void resemble(std::string_view direct_preset, std::string_view switched_preset);
+  // One fabric joins every GPU of so many such nodes, with `count` links each.
+  void join_by_fabric(int nodes, int link, int count, SwitchKind kind);
   // How several such nodes are joined: one switch, NICs on links of this type.
   void join_by_switch(int link);
   void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
@@ -65,12 +67,14 @@ class NodeSketch {
   std::string format_;
   std::string file_;
   std::vector<LinkType> links_;
-  std::string direct_preset_ = "dgx-1v", switched_preset_ = "dgx-2";
+  std::string direct_preset_, switched_preset_;
   std::string gpu_type_;
   int gpus_ = 0, cpus_ = 0, switches_ = 0, nics_ = 0;
   std::vector<std::pair<std::string, SwitchKind>> components_;  // plain, too, what is no switch
   std::vector<Wire> wires_;
   int network_link_ = -1;
+  int fabric_link_ = -1;
+  base::Yaml domain_;  // without its link, whose name is not final
   std::vector<std::string> notes_;
 };
 

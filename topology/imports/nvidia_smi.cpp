@@ -1,10 +1,10 @@
-// From the matrix of `nvidia-smi topo -m` to a node.
+// From a matrix of `nvidia-smi topo -m`, or what `rocm-smi --showtopo` says as one, to a node.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "topology/imports/gpu_era.hpp"
+#include "topology/imports/machine_facts.hpp"
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/smi_matrix.hpp"
 #include "topology/imports/source_text.hpp"
@@ -57,27 +57,36 @@ struct SmiNode {
   const SmiMatrix& m;
   NodeSketch sketch;
   const ImportConfig& config;
-  GpuEra era;
+  MachineFacts facts;
+  NodeSketch::Figures figures = NodeSketch::Figures::assumed;
   std::string type;
   std::vector<std::string> names;  // one per device of the matrix
   int pcie = 0;
 };
 
-int links_of_a_gpu(const SmiNode& n) { return n.era.sm == 0 && n.config.gpu.empty() ? kMostNvlinks : n.era.nvlinks; }
+int links_of_a_gpu(const SmiNode& n) { return n.facts.links == 0 ? kMostNvlinks : n.facts.links; }
 
 void choose(SmiNode& n, const std::vector<NvlinkDomain>& domains) {
-  int used = 0;
-  for (const auto& d : domains) used = std::max(used, d.most_summed > kMostNvlinks ? d.most_per_pair : d.most_summed);
-  auto [era, type] = choose_gpu(n.config.gpu, era_of_nvlinks(used), fmt::format("{} NVLinks per GPU", used),
-                                used > 0 ? PeerLinks::nvlink : PeerLinks::pcie, n.sketch);
-  if (used == kMostNvlinks && n.config.gpu.empty())
-    n.sketch.note("18 NVLinks are those of H100, H200 and B200 alike; H100 is taken. Those of a B200 are twice as fast.");
-  n.era = era;
-  if (!era.switched_preset.empty()) n.sketch.resemble(era.direct_preset, era.switched_preset);
-  if (used > links_of_a_gpu(n))
-    refuse(n.source.at(n.m.devices[0].line), fmt::format("{} NVLinks per GPU, but {} has {}", used, type, n.era.nvlinks),
+  GpuClues clues{.coherent = std::ranges::any_of(n.m.devices, &SmiDevice::coherent), .peers = domains.empty() ? "" : n.m.peers};
+  for (const auto& d : domains) {
+    const bool switched = d.most_summed > kMostNvlinks;
+    clues.switched = clues.switched || switched;
+    clues.links = std::max(clues.links, switched ? d.most_per_pair : d.most_summed);
+  }
+  auto choice = choose_gpu(n.config.gpu, clues, n.sketch);
+  if (clues.links == kMostNvlinks && n.config.gpu.empty())
+    n.sketch.note(clues.coherent ? "18 NVLinks and a Grace are those of GB200 and GB300 alike; GB200 is taken."
+                                 : "18 NVLinks are those of H100, H200 and B200 alike; H100 is taken. Those of a B200 are twice as fast.");
+  n.facts = std::move(choice.facts);
+  n.figures = choice.figures;
+  n.type = std::move(choice.type);
+  if (clues.links > links_of_a_gpu(n))
+    refuse(n.source.at(n.m.devices[0].line), fmt::format("{} NVLinks per GPU, but {} has {}", clues.links, n.type, links_of_a_gpu(n)),
            "is --gpu right?");
-  n.type = std::move(type);
+  for (std::size_t i = 0; i < n.m.devices.size() && !domains.empty(); ++i)
+    if (n.m.devices[i].gpu && std::ranges::none_of(domains, [&](const auto& d) { return std::ranges::find(d.gpus, i) != d.gpus.end(); }))
+      n.sketch.note(fmt::format("{} has no {}, but {} has: if it is not made so, a link has failed.", n.m.devices[i].name,
+                                n.facts.peers == "xgmi" ? "xGMI link" : "NVLink", n.m.devices[domains[0].gpus[0]].name));
 }
 
 void name_devices(SmiNode& n) {
@@ -94,11 +103,9 @@ void name_devices(SmiNode& n) {
   if (!renamed.empty()) n.sketch.note(fmt::format("Names: {}.", fmt::join(renamed, ", ")));
 }
 
-NodeSketch::Figures figures_of(const GpuEra& era) { return era.name.empty() ? NodeSketch::Figures::assumed : NodeSketch::Figures::known; }
-
 void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
-  if (!d.switched(links_of_a_gpu(n))) {
-    const int link = n.sketch.link("nvlink", base::gb_per_s(n.era.nvlink_gb_s), figures_of(n.era));
+  if (!d.switched(links_of_a_gpu(n)) && (n.facts.rack == 0 || !d.complete)) {
+    const int link = n.sketch.link(n.facts.peers, base::gb_per_s(n.facts.each), n.figures);
     for (const auto a : d.gpus)
       for (const auto b : d.gpus)
         if (a < b && n.m.at(a, b).nvlinks > 0) n.sketch.wire(n.names[a], n.names[b], link, n.m.at(a, b).nvlinks);
@@ -108,8 +115,11 @@ void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
     refuse(n.source.at(n.m.devices[d.gpus[0]].line),
            fmt::format("{} NVLinks on one GPU, more than the {} that it can have", d.most_summed, links_of_a_gpu(n)),
            "NVSwitch would join every pair, and here some have no NVLink");
-  const int link = n.sketch.link("nvswitch", base::gb_per_s(n.era.nvlink_gb_s), figures_of(n.era));
-  const auto hub = n.sketch.add_switch(n.era.nvls ? SwitchKind::in_network : SwitchKind::plain);
+  const int link = n.sketch.link("nvswitch", base::gb_per_s(n.facts.each), n.figures);
+  const auto kind = n.facts.nvls ? SwitchKind::in_network : SwitchKind::plain;
+  const auto gpus = static_cast<std::size_t>(std::ranges::count_if(n.m.devices, &SmiDevice::gpu));
+  if (n.facts.rack > 0 && d.gpus.size() == gpus) return n.sketch.join_by_fabric(n.facts.rack, link, d.most_per_pair, kind);
+  const auto hub = n.sketch.add_switch(kind);
   for (const auto a : d.gpus) {
     int links = 0;
     for (const auto b : d.gpus) links = std::max(links, n.m.at(a, b).nvlinks);
@@ -117,7 +127,7 @@ void wire_nvlink(SmiNode& n, const NvlinkDomain& d) {
   }
   n.sketch.note(
       fmt::format("NV{} between all of {} GPUs is more than a GPU has links for, so they go through NVSwitches: {}, one crossbar{}.",
-                  d.most_per_pair, d.gpus.size(), hub, n.era.nvls ? " that reduces and multicasts (NVLS), as this generation's do" : ""));
+                  d.most_per_pair, d.gpus.size(), hub, n.facts.nvls ? " that reduces and multicasts (NVLS), as this generation's do" : ""));
 }
 
 // Each group of `devices` hangs on `above`: a group of one directly, a larger one by a switch of its own (unless it is all there is
@@ -132,7 +142,8 @@ void wire_groups(SmiNode& n, const std::vector<std::size_t>& devices, const std:
     std::vector<std::size_t> group;
     std::ranges::copy_if(devices, std::back_inserter(group), [&](std::size_t i) { return groups[i] == groups[first]; });
     if (group.size() == 1) {
-      n.sketch.wire(n.names[first], above, n.pcie);
+      const bool own = n.m.devices[first].coherent && n.facts.c2c > 0 && above.starts_with("cpu");
+      n.sketch.wire(n.names[first], above, own ? n.sketch.link("c2c", base::gb_per_s(n.facts.c2c), n.figures) : n.pcie);
     } else if (group.size() == devices.size() && above.starts_with("switch")) {
       inside(group, above);
     } else {
@@ -158,25 +169,25 @@ void wire_cpus(SmiNode& n, const SmiPlaces& places) {
       });
     });
   }
-  const int xbus = n.sketch.link("xbus", base::gb_per_s(n.era.xbus_gb_s), NodeSketch::Figures::assumed);
+  const int xbus = n.sketch.link("xbus", base::gb_per_s(n.facts.xbus), NodeSketch::Figures::assumed);
   n.sketch.wire_all_pairs(cpus, xbus);
   if (count > 1)
     n.sketch.note(fmt::format("{} NUMA nodes, a CPU each, every two joined by a bus of {}: the matrix does not say how.", count,
-                              base::to_text(base::gb_per_s(n.era.xbus_gb_s))));
+                              base::to_text(base::gb_per_s(n.facts.xbus))));
 }
 
 void wire_network(SmiNode& n) {
   if (std::ranges::all_of(n.m.devices, &SmiDevice::gpu)) return;
-  n.sketch.join_by_switch(n.sketch.link("infiniband", base::gb_per_s(n.era.nic_gb_s), NodeSketch::Figures::assumed));
+  n.sketch.join_by_switch(n.sketch.link("infiniband", base::gb_per_s(n.facts.nic), NodeSketch::Figures::assumed));
   n.sketch.note(fmt::format(
       "The matrix has no speeds of NICs: InfiniBand of {} each is assumed. Take out those that only serve storage or management.",
-      base::to_text(base::gb_per_s(n.era.nic_gb_s))));
+      base::to_text(base::gb_per_s(n.facts.nic))));
 }
 
 void note_assumptions(SmiNode& n) {
-  n.sketch.note(
-      fmt::format("The matrix has no speeds: {} per PCIe link (16 lanes) and {} per NVLink, one way, are assumed of the GPU's generation.",
-                  base::to_text(base::gb_per_s(n.era.pcie_gb_s)), base::to_text(base::gb_per_s(n.era.nvlink_gb_s))));
+  n.sketch.note(fmt::format(
+      "The matrix has no speeds: {} per PCIe link (16 lanes) and {} per link of type {}, one way, are assumed of the GPU's generation.",
+      base::to_text(base::gb_per_s(n.facts.pcie)), base::to_text(base::gb_per_s(n.facts.each)), n.facts.peers));
   const auto has = [&](Distance d) { return std::ranges::any_of(n.m.cells, [&](const SmiCell& c) { return c.distance == d; }); };
   if (has(Distance::phb) && has(Distance::node)) n.sketch.note("PHB and NODE are the same here: both ways lead through the CPU.");
   if (has(Distance::pxb))
@@ -185,11 +196,10 @@ void note_assumptions(SmiNode& n) {
 
 }  // namespace
 
-std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config) {
-  const SourceText source(text, file);
-  const auto matrix = read_smi_matrix(source);
-  if (!matrix) return std::nullopt;
-  SmiNode n{.source = source, .m = *matrix, .sketch = NodeSketch("nvidia-smi topo -m", file), .config = config};
+ImportedTopology node_of_matrix(const SmiMatrix& matrix, const SourceText& source, const char* format, const std::string& file,
+                                const ImportConfig& config) {
+  SmiNode n{.source = source, .m = matrix, .sketch = NodeSketch(format, file), .config = config};
+  for (const auto& note : n.m.notes) n.sketch.note(note);
   const auto domains = nvlink_domains(n.m);
   choose(n, domains);
   name_devices(n);
@@ -198,11 +208,17 @@ std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const s
     refuse(n.source.at(n.m.devices[0].line), problem, "PCIe is a tree: one of these relations is wrong");
   for (auto& note : places.notes) n.sketch.note(std::move(note));
   for (const auto& domain : domains) wire_nvlink(n, domain);
-  n.pcie = n.sketch.link("pcie", base::gb_per_s(n.era.pcie_gb_s), figures_of(n.era));
+  n.pcie = n.sketch.link("pcie", base::gb_per_s(n.facts.pcie), n.figures);
   wire_cpus(n, places);
   wire_network(n);
   note_assumptions(n);
   return std::move(n.sketch).finish();
+}
+
+std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config) {
+  const SourceText source(text, file);
+  const auto matrix = read_smi_matrix(source);
+  return matrix ? std::optional(node_of_matrix(*matrix, source, "nvidia-smi topo -m", file, config)) : std::nullopt;
 }
 
 }  // namespace topology::imports

@@ -176,6 +176,7 @@ std::optional<ImportedTopology> import_slurm(std::string_view text, const std::s
   check_nodes(net);
   check_switches(net);
   net.sink.throw_if_any();
+  net.notes = topology->notes;
   note_what_is_lost(net);
   auto cluster = base::Yaml::make_map();
   put(cluster, "name", "imported");

@@ -1,5 +1,5 @@
 #pragma once
-// The lines of Slurm's topology.conf, checked but not interpreted. Private to this folder.
+// What Slurm's topology.conf or topology.yaml says, checked but not interpreted. Private to this folder.
 
 #include <optional>
 #include <string>
@@ -21,9 +21,10 @@ struct SlurmTopology {
   std::vector<SlurmSwitch> switches;  // SwitchName=
   std::vector<SlurmSwitch> blocks;    // BlockName=, with nodes
   std::vector<int> block_sizes;       // BlockSizes=
+  std::vector<std::string> notes;
 };
 
-// Returns: nullopt when no line begins with SwitchName=, BlockName= or BlockSizes=.
+// Returns: nullopt when no line begins with SwitchName=, BlockName=, BlockSizes= or "- topology:".
 // Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SlurmTopology> read_slurm_lines(const SourceText& source);
 

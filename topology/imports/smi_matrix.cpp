@@ -19,10 +19,7 @@ constexpr std::array<std::pair<std::string_view, Distance>, 7> kDistances = {{{"
                                                                               {"SYS", Distance::sys},
                                                                               {"SOC", Distance::sys}}};  // SOC: drivers before 2017
 
-struct Row {
-  int line = 0;
-  std::vector<std::string> words;
-};
+using Row = SmiRow;
 
 // The driver underlines the header: ESC [ 4 m ... ESC [ 0 m.
 std::string without_escapes(std::string_view line) {
@@ -37,24 +34,7 @@ std::string without_escapes(std::string_view line) {
   return out;
 }
 
-// The words of each line that has any.
-std::vector<Row> rows_of(std::string_view text) {
-  std::vector<Row> rows;
-  for (int line = 1; !text.empty(); ++line) {
-    const auto end = std::min(text.find('\n'), text.size());
-    Row row{line, {}};
-    std::string word;
-    for (const char c : without_escapes(text.substr(0, end)) + " ") {
-      if (c != ' ' && c != '\t' && c != '\r') word += c;
-      else if (!word.empty()) row.words.push_back(std::exchange(word, {}));
-    }
-    if (!row.words.empty()) rows.push_back(std::move(row));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return rows;
-}
-
-bool is_gpu(std::string_view word) { return word.starts_with("GPU") && word.size() > 3 && parse_count(word.substr(3)).has_value(); }
+bool is_gpu(std::string_view word) { return is_smi_gpu(word); }
 
 // "NV12" and the words of kDistances; nullopt for any other.
 std::optional<SmiCell> cell_of(std::string_view word) {
@@ -66,6 +46,23 @@ std::optional<SmiCell> cell_of(std::string_view word) {
   return SmiCell{Distance::unknown, *links};
 }
 
+// The relations, or the names of devices, that one word holds where a narrow terminal glued columns ("NODENODE", "NIC12NIC13"); empty: it
+// is none of that.
+std::vector<std::string> taken_apart(std::string_view word) {
+  std::vector<std::string> parts;
+  while (!word.empty()) {
+    std::size_t length = 0;
+    for (const auto& [text, distance] : kDistances)
+      if (word.starts_with(text)) length = text.size();
+    for (const std::string_view numbered : {"NV", "GPU", "NIC", "mlx5_"})
+      if (length == 0 && word.starts_with(numbered)) length = std::min(word.find_first_not_of("0123456789", numbered.size()), word.size());
+    if (length == 0) return {};
+    parts.emplace_back(word.substr(0, length));
+    word.remove_prefix(length);
+  }
+  return parts;
+}
+
 // A header names at least one GPU first; a row has a cell there.
 bool is_header(const Row& row) {
   return is_gpu(row.words[0]) &&
@@ -75,9 +72,10 @@ bool is_header(const Row& row) {
 
 class MatrixReader {
  public:
-  explicit MatrixReader(const SourceText& source) : source_(source), rows_(rows_of(source.text())) {}
+  explicit MatrixReader(const SourceText& source) : source_(source), rows_(smi_rows(source.text())) {}
 
   std::optional<SmiMatrix> read() {
+    take_apart();
     const auto header = std::ranges::find_if(rows_, is_header);
     const auto first_row =
         std::ranges::find_if(rows_, [](const Row& r) { return is_gpu(r.words[0]) && r.words.size() > 1 && cell_of(r.words[1]); });
@@ -102,16 +100,33 @@ class MatrixReader {
  private:
   void complain(int line, std::string message) { sink_.add(source_.at(line), "", std::move(message)); }
 
+  void take_apart() {
+    int glued = 0;
+    for (auto& row : rows_) {
+      std::vector<std::string> words;
+      for (auto& word : row.words) {
+        auto parts = taken_apart(word);
+        glued += parts.size() > 1 ? 1 : 0;
+        if (parts.size() < 2) parts = {word};
+        words.insert(words.end(), parts.begin(), parts.end());
+      }
+      row.words = std::move(words);
+    }
+    if (glued > 0)
+      matrix_.notes.push_back(fmt::format("{} words of the matrix were several columns glued together; they are taken apart.", glued));
+  }
+
   void read_header(const Row& header) {
     for (std::size_t i = 0; i < header.words.size(); ++i) {
       const auto& word = header.words[i];
       if (word == "CPU" || word == "NUMA" || word == "GPU") {  // CPU Affinity, NUMA Affinity, GPU NUMA ID
+        has_own_numa_ = header.words.size() > 2 && header.words[header.words.size() - 3] == "GPU" && header.words.back() == "ID";
         has_numa_ = std::find(header.words.begin() + static_cast<std::ptrdiff_t>(i), header.words.end(), "NUMA") != header.words.end();
         break;
       }
       if (std::ranges::find(matrix_.devices, word, &SmiDevice::name) != matrix_.devices.end())
         complain(header.line, fmt::format("{} is a column twice", word));
-      matrix_.devices.push_back({word, "", is_gpu(word), std::nullopt, 0});
+      matrix_.devices.push_back({.name = word, .legend = "", .gpu = is_gpu(word), .numa = std::nullopt});
       if (matrix_.devices.size() > kMaxDevices)
         refuse(source_.at(header.line), fmt::format("more than {} devices in one node", kMaxDevices));
     }
@@ -132,13 +147,18 @@ class MatrixReader {
     if (row.words.size() < n + 1) return complain(row.line, fmt::format("{} of {} cells: the row is cut off", row.words.size() - 1, n));
     const auto self = static_cast<std::size_t>(device - matrix_.devices.begin());
     for (std::size_t i = 0; i < n; ++i) read_cell(row, self, i);
-    // CPU affinity, then NUMA affinity; "0-1" is of several NUMA nodes and says no more than "N/A".
-    if (device->gpu && has_numa_ && row.words.size() > n + 2) device->numa = parse_count(row.words[n + 2]);
+    sink_.throw_if_any();  // what is wrong in one row is so in all
+    // CPU affinity, then NUMA affinity; "0-1" is of several NUMA nodes and says no more than "N/A". Where the GPU's own memory is one, the
+    // CPU's is the first, and the memories of GPUs follow.
+    device->coherent = device->gpu && has_own_numa_ && row.words.size() > n + 3 && parse_count(row.words.back()).has_value();
+    if (device->gpu && has_numa_ && row.words.size() > n + 2)
+      device->numa = parse_count(device->coherent ? row.words[n + 2].substr(0, row.words[n + 2].find_first_of(",-")) : row.words[n + 2]);
   }
 
   void read_cell(const Row& row, std::size_t self, std::size_t column) {
     const auto& word = row.words[column + 1];
     const auto cell = cell_of(word);
+    if (!cell && !sink_.empty()) return;
     if (!cell) return complain(row.line, fmt::format("\"{}\" is no relation: X, NV#, PIX, PXB, PHB, NODE, SYS", word));
     if ((cell->distance == Distance::self) != (self == column))
       return complain(row.line, fmt::format("{} with {}: {}", row.words[0], matrix_.devices[column].name,
@@ -175,7 +195,7 @@ class MatrixReader {
   std::vector<Row> rows_;
   base::Diagnostics sink_;
   SmiMatrix matrix_;
-  bool has_numa_ = false;
+  bool has_numa_ = false, has_own_numa_ = false;
   bool in_legend_ = false;
 };
 
@@ -186,6 +206,24 @@ std::string_view to_text(Distance d) {
     if (distance == d) return text;
   return "NV#";
 }
+
+std::vector<SmiRow> smi_rows(std::string_view text) {
+  std::vector<SmiRow> rows;
+  for (int line = 1; !text.empty(); ++line) {
+    const auto end = std::min(text.find('\n'), text.size());
+    SmiRow row{line, {}};
+    std::string word;
+    for (const char c : without_escapes(text.substr(0, end)) + " ") {
+      if (c != ' ' && c != '\t' && c != '\r') word += c;
+      else if (!word.empty()) row.words.push_back(std::exchange(word, {}));
+    }
+    if (!row.words.empty()) rows.push_back(std::move(row));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return rows;
+}
+
+bool is_smi_gpu(std::string_view word) { return word.starts_with("GPU") && word.size() > 3 && parse_count(word.substr(3)).has_value(); }
 
 std::optional<SmiMatrix> read_smi_matrix(const SourceText& source) { return MatrixReader(source).read(); }
 

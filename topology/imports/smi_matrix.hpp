@@ -23,6 +23,7 @@ struct SmiDevice {
   std::string name;    // "GPU0", "NIC1", "mlx5_0"
   std::string legend;  // what the NIC legend calls it; may be empty
   bool gpu = false;
+  bool coherent = false;    // a GPU whose memory is a NUMA node: its CPU is a Grace
   std::optional<int> numa;  // of a GPU, where the matrix has it
   int line = 0;             // of its row
 };
@@ -30,6 +31,8 @@ struct SmiDevice {
 struct SmiMatrix {
   std::vector<SmiDevice> devices;  // in the order of the columns
   std::vector<SmiCell> cells;      // [row * devices + column], symmetric
+  std::string peers = "nvlink";    // the type of the links that SmiCell::nvlinks counts
+  std::vector<std::string> notes;
 
   [[nodiscard]] const SmiCell& at(std::size_t row, std::size_t column) const { return cells[row * devices.size() + column]; }
 };
@@ -37,6 +40,19 @@ struct SmiMatrix {
 // Returns: nullopt when there is no such matrix in the text.
 // Throws: base::InputError with every problem found.
 [[nodiscard]] std::optional<SmiMatrix> read_smi_matrix(const SourceText& source);
+
+// Returns: the node that a matrix shows.
+// Throws: base::InputError: places or links that no machine has.
+[[nodiscard]] ImportedTopology node_of_matrix(const SmiMatrix& matrix, const SourceText& source, const char* format,
+                                              const std::string& file, const ImportConfig& config);
+
+// The words of each line of a text that has any.
+struct SmiRow {
+  int line = 0;
+  std::vector<std::string> words;
+};
+[[nodiscard]] std::vector<SmiRow> smi_rows(std::string_view text);
+[[nodiscard]] bool is_smi_gpu(std::string_view word);  // "GPU12"
 
 // One entry per device: a number that devices of one group share. Each level's groups lie within those of the next.
 struct SmiPlaces {

@@ -32,6 +32,7 @@ class SourceText {
 // One function per format.
 // Returns: nullopt when the text is of another format.
 [[nodiscard]] std::optional<ImportedTopology> import_nvidia_smi(std::string_view text, const std::string& file, const ImportConfig& config);
+[[nodiscard]] std::optional<ImportedTopology> import_rocm_smi(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std::string& file, const ImportConfig& config);
 [[nodiscard]] std::optional<ImportedTopology> import_slurm(std::string_view text, const std::string& file, const ImportConfig& config);
 
