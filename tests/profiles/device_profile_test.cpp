@@ -31,9 +31,11 @@ std::string errors_of(const std::string& text) {
 
 TEST_CASE("the devices that ship") {
   CHECK(fmt::format("{}", fmt::join(profiles::device_names(), " ")) ==
-        "a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb b200-sxm-180gb b300-sxm-288gb gb200-186gb gb300-288gb h100-sxm-80gb "
-        "h20-sxm-96gb h200-sxm-141gb h800-sxm-80gb l4-24gb l40s-48gb mi250x-64gb mi300x-192gb mi325x-256gb t4-16gb titan-xp-12gb "
-        "v100-pcie-16gb v100-sxm2-16gb v100-sxm2-32gb");
+        "a10-24gb a100-pcie-40gb a100-pcie-80gb a100-sxm-40gb a100-sxm-80gb a30-24gb a40-48gb a6000-48gb b200-sxm-180gb "
+        "b300-sxm-288gb gb200-186gb gb300-288gb gh200-96gb h100-nvl-94gb h100-pcie-80gb h100-sxm-80gb h20-sxm-96gb "
+        "h200-sxm-141gb h800-sxm-80gb l4-24gb l40s-48gb mi250x-64gb mi300x-192gb mi325x-256gb mi350x-288gb mi355x-288gb "
+        "rtx-pro-6000-96gb rtx3090-24gb rtx4090-24gb rtx5090-32gb t4-16gb titan-xp-12gb v100-pcie-16gb v100-sxm2-16gb "
+        "v100-sxm2-32gb");
 }
 
 TEST_CASE("devices have the figures that are published of them") {
@@ -44,12 +46,31 @@ TEST_CASE("devices have the figures that are published of them") {
     double bandwidth;       // TB/s
   };
   const Published all[] = {
-      {"gb200-186gb", 2500, 5000, 10000, 186, 8.0},    {"gb300-288gb", 2500, 5000, 15000, 288, 8.0},
-      {"b300-sxm-288gb", 2250, 4500, 14000, 288, 8.0}, {"b200-sxm-180gb", 2250, 4500, 9000, 180, 7.7},
-      {"h100-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},   {"h800-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},
-      {"h20-sxm-96gb", 148, 296, 0, 96, 4.0},          {"mi300x-192gb", 1307.4, 2614.9, 0, 192, 5.3},
-      {"mi325x-256gb", 1307.4, 2614.9, 0, 256, 6.0},   {"mi250x-64gb", 191.5, 0, 0, 64, 1.6},
-      {"l40s-48gb", 362, 733, 0, 48, 0.864},           {"l4-24gb", 121, 242.5, 0, 24, 0.3},
+      {"gb200-186gb", 2500, 5000, 10000, 186, 8.0},
+      {"gb300-288gb", 2500, 5000, 15000, 288, 8.0},
+      {"b300-sxm-288gb", 2250, 4500, 14000, 288, 8.0},
+      {"b200-sxm-180gb", 2250, 4500, 9000, 180, 7.7},
+      {"h100-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},
+      {"h800-sxm-80gb", 989.4, 1978.9, 0, 80, 3.35},
+      {"h20-sxm-96gb", 148, 296, 0, 96, 4.0},
+      {"mi300x-192gb", 1307.4, 2614.9, 0, 192, 5.3},
+      {"mi325x-256gb", 1307.4, 2614.9, 0, 256, 6.0},
+      {"mi250x-64gb", 191.5, 0, 0, 64, 1.6},
+      {"l40s-48gb", 362, 733, 0, 48, 0.864},
+      {"l4-24gb", 121, 242.5, 0, 24, 0.3},
+      {"rtx3090-24gb", 71.2, 0, 0, 24, 0.936},
+      {"rtx4090-24gb", 165.2, 330.3, 0, 24, 1.008},
+      {"rtx5090-32gb", 209.5, 419, 0, 32, 1.792},
+      {"rtx-pro-6000-96gb", 503.8, 1007.6, 0, 96, 1.597},
+      {"a10-24gb", 125, 0, 0, 24, 0.6},
+      {"a40-48gb", 149.7, 0, 0, 48, 0.696},
+      {"a6000-48gb", 154.8, 0, 0, 48, 0.768},
+      {"a30-24gb", 165, 0, 0, 24, 0.933},
+      {"h100-pcie-80gb", 756, 1513, 0, 80, 2.0},
+      {"h100-nvl-94gb", 835, 1671, 0, 94, 3.9},
+      {"gh200-96gb", 989.4, 1978.9, 0, 96, 4.0},
+      {"mi350x-288gb", 2306.9, 4613.7, 0, 288, 8.0},
+      {"mi355x-288gb", 2516.6, 5033.2, 0, 288, 8.0},
   };
   for (const Published& p : all) {
     CAPTURE(p.name);

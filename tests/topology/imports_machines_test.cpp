@@ -137,7 +137,7 @@ TEST_CASE("a tray of a rack is joined to the others by the rack's fabric") {
     CHECK(says(t, "domain: {nodes: 18, count: 18, in_network: true, link: nvlink}"));
     CHECK(load(t, "2").route(gpu(0), gpu(3)).bandwidth == base::BytesPerSecond(900e9));  // 18 x 50 GB/s, to another tray
   }
-  // A GPU of the tray without its links is no GPU of the fabric: told, and the others hang on a crossbar.
+  // A GPU of the tray without its links is no GPU of the fabric: a note, and the others hang on a crossbar.
   const auto broken = import(with(tray("", "sm=\"103\""), kSwitched, ""));
   CHECK(notes_have(broken, "gpu0 has no NVLinks, but gpu1 has 18"));
   CHECK(broken.yaml.find("domain") == std::string::npos);
@@ -216,7 +216,7 @@ TEST_CASE("columns that a terminal glued are taken apart; a row that cannot be r
   CHECK(errors.find("DEF\" is no") == std::string::npos);
 }
 
-TEST_CASE("a GPU without the NVLinks of the others is told") {
+TEST_CASE("a GPU without the NVLinks of the others is reported") {
   CHECK(notes_have(import("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tSYS\nGPU1\tNV4\tX\tSYS\nGPU2\tSYS\tSYS\tX\n"),
                    "GPU2 has no NVLink, but GPU0 has"));
 }

@@ -113,7 +113,7 @@ GpuChoice choose_gpu(const std::string& asked, const GpuClues& clues, NodeSketch
   };
   using enum NodeSketch::Figures;
   MachineFacts usual;
-  if (!clues.peers.empty()) usual.peers = clues.peers;
+  if (clues.peers == "xgmi") usual.peers = clues.peers, usual.each = 50;  // MI200's
   const std::string usual_links =
       fmt::format("{} of {:g} GB/s and PCIe 3.0 are assumed", usual.peers == "xgmi" ? "xGMI" : "NVLink", usual.each);
   if (!asked.empty()) {

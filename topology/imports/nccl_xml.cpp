@@ -245,7 +245,7 @@ std::optional<ImportedTopology> import_nccl_xml(std::string_view text, const std
   const auto xbus = base::gb_per_s(n.facts.c2c > 0 ? n.facts.xbus : xbus_gb_s(cpu.arch, cpu.vendor, cpu.family, cpu.model));
   n.sketch.wire_all_pairs(n.cpus, n.sketch.link("xbus", xbus, NodeSketch::Figures::assumed));
   if (n.cpus.size() > 1)
-    n.sketch.note(fmt::format("CPUs are joined two by two by a bus of {}, by what the file says of the CPU.", base::to_text(xbus)));
+    n.sketch.note(fmt::format("CPUs are joined two by two by a bus of {}, by what is known of such CPUs.", base::to_text(xbus)));
   wire_nvlinks(n);
   join_nodes(n);
   if (n.unknown_pcie > 0)

@@ -35,7 +35,7 @@ class NodeSketch {
   // Latencies, and the network profile if it has one, are those of a preset: "dgx-1v" for NVLinks from GPU to GPU, "dgx-h100" for NVLinks
   // to an NVSwitch. Empty: none ships.
   void resemble(std::string_view direct_preset, std::string_view switched_preset);
-  // One fabric joins every GPU of so many such nodes, with `count` links each.
+  // One fabric joins every GPU of `nodes` such nodes, with `count` links each.
   void join_by_fabric(int nodes, int link, int count, SwitchKind kind);
   // How several such nodes are joined: one switch, NICs on links of this type.
   void join_by_switch(int link);
