@@ -40,10 +40,7 @@ std::string cluster_file(const std::string& format, const std::string& file, con
   std::string text =
       fmt::format("# Made of {} ({}) by foreshard import. Latencies are assumptions, as in the presets.\n", in_a_comment(file), format);
   for (const auto& note : notes) text += fmt::format("# - {}\n", in_a_comment(note));
-  auto document = base::Yaml::make_map();
-  put(document, "foreshard", "1");
-  document.set("cluster", std::move(cluster));
-  return text + base::emit_yaml(document);
+  return text + base::emit_yaml(base::map_of({{"foreshard", base::Yaml::make_scalar("1")}, {"cluster", std::move(cluster)}}));
 }
 
 void NodeSketch::resemble(std::string_view direct_preset, std::string_view switched_preset) {
@@ -141,9 +138,8 @@ base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
   auto links = base::Yaml::make_map();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (links_[i].uses == 0) continue;
-    auto link = base::Yaml::make_map();
-    put(link, "bandwidth", base::to_text(links_[i].bandwidth));
-    put(link, "latency", base::to_text(latency(links_[i].name)));
+    auto link = base::map_of({{"bandwidth", base::Yaml::make_scalar(base::to_text(links_[i].bandwidth))},
+                              {"latency", base::Yaml::make_scalar(base::to_text(latency(links_[i].name)))}});
     if (links_[i].figures == Figures::assumed) put(link, "assumed", "true");
     links.set(names[i], std::move(link));
   }
@@ -152,32 +148,22 @@ base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
 
 base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
   auto node = base::Yaml::make_map();
-  auto gpus = base::Yaml::make_map();
-  put(gpus, "type", gpu_type_);
-  put(gpus, "count", std::to_string(gpus_));
-  node.set("gpus", std::move(gpus));
+  node.set("gpus", base::map_of({{"type", base::Yaml::make_scalar(gpu_type_)}, {"count", base::Yaml::make_scalar(std::to_string(gpus_))}}));
   if (fabric_link_ >= 0) {
-    auto domain = domain_;
-    put(domain, "link", nth(names, fabric_link_));
-    node.set("domain", std::move(domain));
+    node.set("domain", domain_);
+    put(*node.find("domain"), "link", nth(names, fabric_link_));
   }
   auto components = base::Yaml::make_sequence();
   for (const auto& [name, kind] : components_) {
     auto item = base::Yaml::make_scalar(name);
-    if (kind == SwitchKind::in_network) {
-      auto features = base::Yaml::make_map();
-      put(features, "in_network", "true");
-      item = base::Yaml::make_map();
-      item.set(name, std::move(features));
-    }
+    if (kind == SwitchKind::in_network) item = base::map_of({{name, base::map_of({{"in_network", base::Yaml::make_scalar("true")}})}});
     components.items.push_back(std::move(item));
   }
   node.set("components", std::move(components));
   auto wires = base::Yaml::make_sequence();
   for (const auto& w : wires_) {
-    auto wire = base::Yaml::make_map();
-    wire.set(w.ends.size() == 2 ? "between" : "all_pairs", list_of(w.ends));
-    put(wire, "link", nth(names, w.link));
+    auto wire = base::map_of(
+        {{w.ends.size() == 2 ? "between" : "all_pairs", list_of(w.ends)}, {"link", base::Yaml::make_scalar(nth(names, w.link))}});
     if (w.count != 1) put(wire, "count", std::to_string(w.count));
     wires.items.push_back(std::move(wire));
   }
@@ -193,10 +179,8 @@ ImportedTopology NodeSketch::finish() && {
   cluster.set("links", links_yaml(names));
   cluster.set("node", node_yaml(names));
   if (network_link_ >= 0) {
-    auto network = base::Yaml::make_map();
-    put(network, "type", "switch");
-    put(network, "link", nth(names, network_link_));
-    cluster.set("network", std::move(network));
+    cluster.set("network",
+                base::map_of({{"type", base::Yaml::make_scalar("switch")}, {"link", base::Yaml::make_scalar(nth(names, network_link_))}}));
     notes_.emplace_back("How several such nodes are joined is not in the file: one switch that does not block is assumed.");
   } else {
     notes_.emplace_back("No NIC is known, so the description serves for one node only.");

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
-#include <cmath>
 #include <map>
 
-#include "base/numbers.hpp"
 #include "topology/imports/node_sketch.hpp"
 #include "topology/imports/smi_matrix.hpp"
 
@@ -59,6 +57,8 @@ RocmTables read_tables(const SourceText& source) {
     if (r.gpus.empty() || r.tables[wanted].size() != r.gpus.size())
       refuse(source.at(1), fmt::format("rocm-smi's table \"{} between two GPUs\" is missing or cut off", wanted),
              "copy the whole output of rocm-smi --showtopo");
+  if (const auto rows = r.tables["Bandwidth"].size(); rows > 0 && rows < r.gpus.size())
+    refuse(source.at(1), "rocm-smi's table of bandwidths is cut off");
   return r;
 }
 
@@ -72,18 +72,16 @@ int links_between(const std::string& bandwidth) {
 
 SmiCell cell(const SourceText& source, RocmTables& r, std::size_t a, std::size_t b) {
   if (a == b) return {};
-  const auto& type = r.tables["Link Type"][a][b];
-  if (type != "XGMI" && type != "PCIE")
-    refuse(source.at(r.gpus[0].line),
-           fmt::format("{} to {}: \"{}\" is no link type that is known: XGMI, PCIE", r.gpus[a].name, r.gpus[b].name, type));
-  if (r.tables["Link Type"][b][a] != type)
-    refuse(source.at(r.gpus[0].line), fmt::format("{} to {} is {}, but not the other way round", r.gpus[a].name, r.gpus[b].name, type));
-  const auto hops = parse_count(r.tables["Hops"][a][b]);
-  if (!hops || *hops < 1)
-    refuse(source.at(r.gpus[0].line),
-           fmt::format("{} to {}: \"{}\" is no number of hops", r.gpus[a].name, r.gpus[b].name, r.tables["Hops"][a][b]));
+  const auto &type = r.tables["Link Type"][a][b], &hop = r.tables["Hops"][a][b];
+  const auto bad = [&](const std::string& what) {
+    refuse(source.at(r.gpus[a].line), fmt::format("{} to {}: {}", r.gpus[a].name, r.gpus[b].name, what));
+  };
+  if (type != "XGMI" && type != "PCIE") bad(fmt::format("\"{}\" is no link type that is known: XGMI, PCIE", type));
+  const auto hops = parse_count(hop);
+  if (!hops || *hops < 1) bad(fmt::format("\"{}\" is no number of hops", hop));
+  if (r.tables["Link Type"][b][a] != type || r.tables["Hops"][b][a] != hop) bad("not the same the other way round");
   // More hops lead through other GPUs.
-  if (type == "XGMI" && *hops == 1)
+  if (type == "XGMI" && hops == 1)
     return {Distance::unknown, r.tables["Bandwidth"].empty() ? 1 : links_between(r.tables["Bandwidth"][a][b])};
   return {r.gpus[a].numa == r.gpus[b].numa ? Distance::node : Distance::sys, 0};
 }

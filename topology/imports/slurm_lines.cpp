@@ -205,58 +205,51 @@ void read_line(SlurmLines& s, const Line& line) {
   else if (kind != "blocksizes") complain(s, line.number, "a line begins with SwitchName=, BlockName= or BlockSizes=");
 }
 
-// Slurm's topology.yaml has the same under other names: a list of topologies, of which each is a tree, blocks, or flat.
-void read_entries(SlurmLines& s, const base::Yaml& section, const char* list, const char* kind, std::vector<SlurmSwitch>& to) {
-  for (const auto& [key, mark, value] : section.entries) {
+// Slurm's topology.yaml has the same under other names: a list of topologies, each a tree or blocks.
+void read_entries(SlurmLines& s, const base::Yaml& section, const char* list, const std::string& kind, std::vector<SlurmSwitch>& to) {
+  for (const auto& [key, mark, value] : section.entries)
     if (key == "block_sizes")
       for (const auto& size : value.items) read_block_sizes(s, size.scalar, mark.line);
     else if (key != list) complain(s, mark.line, fmt::format("\"{}\" is not known", key), fmt::format("\"{}\" is", list));
-  }
   const base::Yaml* items = section.find(list);
   if (items == nullptr) return complain(s, section.mark.line, fmt::format("no \"{}\" in it", list));
   for (const base::Yaml& item : items->items) {
-    SlurmSwitch entry;
-    entry.line = item.mark.line;
+    SlurmSwitch entry{.line = item.mark.line};
     for (const auto& [key, mark, value] : item.entries)
-      read_setting(s, {key == kind ? std::string(kind) + "name" : key == "children" ? "switches" : key, value.scalar}, entry);
+      read_setting(s, {key == kind ? kind + "name" : key == "children" ? "switches" : key, value.scalar}, entry);
     if (entry.name.empty()) complain(s, entry.line, fmt::format("an entry without \"{}\"", kind));
-    else add(s, std::move(entry), to, kind);
+    else add(s, std::move(entry), to, kind.c_str());
   }
 }
 
-std::optional<SlurmTopology> read_slurm_yaml(const SourceText& source) {
-  if (("\n" + std::string(source.text())).find("\n- topology:") == std::string::npos) return std::nullopt;
-  SlurmLines s{.source = source};
-  const base::Yaml document = base::parse_yaml(std::string(source.text()), source.at(1).source->name);
+void read_topologies(SlurmLines& s) {
+  const base::Yaml document = base::parse_yaml(std::string(s.source.text()), s.source.at(1).source->name);
   const base::Yaml* taken = nullptr;
-  std::vector<std::string> others;
-  for (const base::Yaml& topology : document.items) {
-    const auto* is_default = topology.find("cluster_default");
-    if (taken != nullptr && (is_default == nullptr || is_default->scalar != "true")) continue;
-    taken = &topology;
-  }
-  if (taken == nullptr || taken->find("topology") == nullptr) refuse(source.at(1), "no list of topologies, as topology.yaml is one");
-  for (const auto& [key, mark, value] : taken->entries) {
+  for (const base::Yaml& topology : document.items)
+    if (const auto* is_default = topology.find("cluster_default");
+        taken == nullptr || (is_default != nullptr && is_default->scalar == "true"))
+      taken = &topology;
+  if (taken == nullptr || taken->find("topology") == nullptr) refuse(s.source.at(1), "no list of topologies, as topology.yaml is one");
+  for (const auto& [key, mark, value] : taken->entries)
     if (key == "tree") read_entries(s, value, "switches", "switch", s.topology.switches);
     else if (key == "block") read_entries(s, value, "blocks", "block", s.topology.blocks);
     else if (key != "topology" && key != "cluster_default")
       complain(s, mark.line, fmt::format("a topology of kind \"{}\" is not read", key), "tree and block are");
-  }
   if (document.items.size() > 1)
     s.topology.notes.push_back(
         fmt::format("Of {} topologies the default one is taken, {}.", document.items.size(), taken->find("topology")->scalar));
-  s.sink.throw_if_any();
-  return std::move(s.topology);
 }
 
 }  // namespace
 
 std::optional<SlurmTopology> read_slurm_lines(const SourceText& source) {
-  if (auto found = read_slurm_yaml(source)) return found;
   const auto lines = logical_lines(source.text());
-  if (std::ranges::none_of(lines, is_topology)) return std::nullopt;
+  const bool yaml = std::ranges::any_of(lines, [](const Line& l) { return l.text.starts_with("- topology:"); });
+  if (!yaml && std::ranges::none_of(lines, is_topology)) return std::nullopt;
   SlurmLines s{.source = source};
-  for (const auto& line : lines) read_line(s, line);
+  if (yaml) read_topologies(s);
+  else
+    for (const auto& line : lines) read_line(s, line);
   if (!s.topology.switches.empty() && !s.topology.blocks.empty())
     complain(s, s.topology.blocks.front().line, "switches and blocks in one file: Slurm reads either a tree or blocks");
   s.sink.throw_if_any();
