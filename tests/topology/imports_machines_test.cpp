@@ -112,7 +112,7 @@ TEST_CASE("a GPU is known by its PCI id, not by its generation alone") {
 TEST_CASE("xGMI joins AMD's GPUs, by the chip that the file names") {
   const auto t = import(amd_node("vendor=\"0x1002\" device=\"0x74a1\"", "sm=\"304\" gcn=\"gfx942\"", 1));
   CHECK(says(t, "type: mi300x-192gb"));
-  CHECK(route_text(load(t), 0, 2) == "node0:gpu0->gpu2 at 64 GB/s in 0.6 us");  // 512 Gb/s one way, as the preset mi300x-node
+  CHECK(route_text(load(t), 0, 2) == "node0:gpu0->gpu2 at 64 GB/s in 600 ns");  // 512 Gb/s one way, as the preset mi300x-node
   CHECK(t.yaml.find("network_profile") == std::string::npos);
   // Two links of 50 GB/s; sm is the number of its compute units and no compute capability, here that of an H100.
   const auto older = import(amd_node("", "sm=\"90\" gcn=\"910\"", 2));
@@ -143,11 +143,15 @@ TEST_CASE("a tray of a rack is joined to the others by the rack's fabric") {
   CHECK(broken.yaml.find("domain") == std::string::npos);
   // A number under GPU NUMA ID is that of a GPU's memory: its CPU is a Grace, the first node of its affinity.
   const auto matrix = import(
-      "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\t0-71\t0,2-8\t\t2\nGPU1\tNV18\t X "
-      "\t72-143\t1,18-24\t\t18\n");
+      "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\tNV18\t0-71\t0,2-8\t\t2\n"
+      "GPU1\tNV18\t X \tNV18\t72-143\t1,18-24\t\t18\nGPU2\tNV18\tNV18\t X \t72-143\t1,18-24\t\t26\n");
   CHECK(says(matrix, "type: gb200-186gb"));
   CHECK(matrix.cpus == 2);
   CHECK(says(matrix, "c2c: {bandwidth: 225 GB/s, latency: 500 ns, assumed: true}"));  // the generation is concluded from a number of links
+  // Eighteen links between two GPUs need no switch: two GH200.
+  CHECK(says(
+      import("\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\t0-71\t0\t\t2\nGPU1\tNV18\t X \t72-143\t1\t\t10\n"),
+      "type: gh200-96gb"));
 }
 
 TEST_CASE("what a file leaves to guess is marked as assumed") {
@@ -179,8 +183,9 @@ TEST_CASE("a file of a cloud is named as what it is, whatever else it lacks") {
 TEST_CASE("what is not known in a file and may carry a size or a bandwidth is refused") {
   const auto one = [](const std::string& inside) { return node_xml(gpu_xml(0, "", "sm=\"90\"", inside)); };
   CHECK(refused_with(one("<newlink target=\"x\"/>"), "<newlink> of a GPU is not known"));
-  CHECK(refused_with(node_xml(gpu_xml(0, "", "sm=\"90\"", "") + "<fabric bw=\"100\"/>"), "<fabric> is not known, and bw=\"100\" may be"));
-  CHECK(refused_with(node_xml(gpu_xml(0, "", "sm=\"90\" bandwidth=\"5\"", "")), "bandwidth of <gpu> is not known"));
+  CHECK(refused_with(node_xml(gpu_xml(0, "", "sm=\"90\"", "") + "<fabric bw=\"100\"/>"),
+                     "bw=\"100\" of <fabric> is not known, and it may be a size or a bandwidth"));
+  CHECK(refused_with(node_xml(gpu_xml(0, "", "sm=\"90\" bandwidth=\"5\"", "")), "bandwidth=\"5\" of <gpu> is not known"));
   CHECK(notes_have(import(node_xml(gpu_xml(0, "", "sm=\"90\"", "") + "<remark text=\"x\"/>")), "1 element(s) <remark> left out"));
   CHECK(refused_with(kRocm + "===== Throughput between two GPUs =====\n", "a table \"Throughput between two GPUs\" is not known"));
   CHECK(refused_with(with(kRocm, "GPU0   0   XGMI", "GPU0   0   CXL"), "\"CXL\" is no link type that is known: XGMI, PCIE"));

@@ -43,23 +43,23 @@ void complain(TreeReading& r, const pugi::xml_node& node, std::string message, s
   r.sink.add(mark_of(r, node), "", std::move(message), std::move(hint));
 }
 
-// An attribute that is not read must not carry a bandwidth.
-void check_attributes(TreeReading& r, const pugi::xml_node& node) {
-  static const std::set<std::string_view> kKnown = {"link_speed", "link_width", "speed", "bw", "count"};
-  for (const auto& a : node.attributes()) {
-    const std::string_view name = a.name();
-    for (const std::string_view size : {"speed", "bw", "bandwidth", "width"})
-      if (name.find(size) != std::string_view::npos && !kKnown.contains(name))
-        return complain(r, node, fmt::format("{} of <{}> is not known, and it may be a bandwidth", name, node.name()),
-                        "remove it if it is none");
-  }
+// What is not read may only be left out where it carries no size and no bandwidth.
+void check_sizes(TreeReading& r, const pugi::xml_node& node) {
+  static const std::set<std::string> kRead = {"pci link_speed", "pci link_width", "net speed", "nvlink target", "nvlink count",
+                                              "xgmi target",    "xgmi count",     "c2c bw",    "c2c count"};
+  for (const auto& a : node.attributes())
+    for (const std::string_view size : {"bw", "count", "speed", "width", "size", "target"})
+      if (std::string_view(a.name()).find(size) != std::string_view::npos && !kRead.contains(fmt::format("{} {}", node.name(), a.name())))
+        return complain(
+            r, node, fmt::format("{}=\"{}\" of <{}> is not known, and it may be a size or a bandwidth", a.name(), a.value(), node.name()),
+            "take it out if it is none; else describe the node by hand");
 }
 
 std::vector<pugi::xml_node> elements(TreeReading& r, const pugi::xml_node& parent) {
   std::vector<pugi::xml_node> found;
   for (const auto& child : parent.children()) {
     if (child.type() != pugi::node_element) continue;
-    check_attributes(r, child);
+    check_sizes(r, child);
     if (++r.elements > kMostElements) refuse(mark_of(r, child), fmt::format("more than {} elements: this is no node", kMostElements));
     found.push_back(child);
   }
@@ -97,17 +97,7 @@ std::optional<base::BytesPerSecond> bandwidth(TreeReading& r, const pugi::xml_no
   return base::BytesPerSecond((no_speed ? kPcie3 : rate) * (no_width ? kLanes : lanes.value_or(16)) / 8 * 1e9);
 }
 
-// What is not known may only be left out where it carries no size and no bandwidth.
-void left_out(TreeReading& r, const pugi::xml_node& node) {
-  static constexpr std::array kSizes = {"bw", "count", "speed", "width", "size", "target", "bandwidth"};
-  for (const auto& a : node.attributes())
-    for (const std::string_view size : kSizes)
-      if (std::string_view(a.name()).find(size) != std::string_view::npos)
-        return complain(r, node,
-                        fmt::format("<{}> is not known, and {}=\"{}\" may be a size or a bandwidth", node.name(), a.name(), a.value()),
-                        "remove the element if it joins nothing that carries data; else describe the node by hand");
-  ++r.left_out[name_of(node).substr(0, 40)];
-}
+void left_out(TreeReading& r, const pugi::xml_node& node) { ++r.left_out[name_of(node).substr(0, 40)]; }
 
 void read_nic(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
   for (const auto& child : elements(r, node)) {
@@ -160,8 +150,9 @@ void read_gpu(TreeReading& r, const pugi::xml_node& node, NcclPci& place) {
 }
 
 // "10de" of "0x10DE".
-std::string bare_hex(std::string_view text) {
-  return boost::algorithm::to_lower_copy(std::string(text.substr(text.starts_with("0x") ? 2 : 0)));
+std::string bare_hex(const char* text) {
+  const auto small = boost::algorithm::to_lower_copy(std::string(text));
+  return small.substr(small.starts_with("0x") ? 2 : 0);
 }
 
 NcclPci read_pci(TreeReading& r, const pugi::xml_node& node, int depth) {

@@ -74,9 +74,9 @@ void choose(SmiNode& n, const std::vector<NvlinkDomain>& domains) {
     clues.links = std::max(clues.links, switched ? d.most_per_pair : d.most_summed);
   }
   auto choice = choose_gpu(n.config.gpu, clues, n.sketch);
-  if (clues.links == kMostNvlinks && n.config.gpu.empty())
-    n.sketch.note(clues.coherent ? "18 NVLinks and a Grace are those of GB200 and GB300 alike; GB200 is taken."
-                                 : "18 NVLinks are those of H100, H200 and B200 alike; H100 is taken. Those of a B200 are twice as fast.");
+  if (clues.links == kMostNvlinks && n.config.gpu.empty() && (!clues.coherent || clues.switched))
+    n.sketch.note(fmt::format("18 NVLinks are those of {} alike; {} is taken.", clues.coherent ? "GB200 and GB300" : "H100, H200 and B200",
+                              clues.coherent ? "GB200" : "H100, whose links have half the speed of a B200's,"));
   n.facts = std::move(choice.facts);
   n.figures = choice.figures;
   n.type = std::move(choice.type);
