@@ -222,6 +222,7 @@ TEST_CASE("columns that a terminal glued are taken apart; a row that cannot be r
 }
 
 TEST_CASE("a GPU without the NVLinks of the others is reported") {
+  CHECK(says(import("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"), "type: choose-a-gpu"));  // of several GPUs
   CHECK(notes_have(import("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tSYS\nGPU1\tNV4\tX\tSYS\nGPU2\tSYS\tSYS\tX\n"),
                    "GPU2 has no NVLink, but GPU0 has"));
 }
