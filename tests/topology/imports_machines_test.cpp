@@ -52,16 +52,6 @@ std::string amd_node(const std::string& id, const std::string& attributes, int l
   return node_xml(devices);
 }
 
-// Weights are not links; GPU0 and GPU2 are two hops apart.
-const std::string kRocm =
-    "===== ROCm System Management Interface =====\n===== Weight between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   15   30\n"
-    "GPU1   15   0   15\nGPU2   30   15   0\n\n===== Hops between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   1   2\nGPU1   1   "
-    "0   1\n"
-    "GPU2   2   1   0\n\n===== Link Type between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   XGMI   XGMI\nGPU1   XGMI   0   "
-    "XGMI\n"
-    "GPU2   XGMI   XGMI   0\n\n===== Numa Nodes =====\nGPU[0]\t\t: (Topology) Numa Node: 0\nGPU[0]\t\t: (Topology) Numa Affinity: 0\n"
-    "GPU[1]\t\t: (Topology) Numa Node: 0\nGPU[2]\t\t: (Topology) Numa Node: 1\n===== End of ROCm SMI Log =====\n";
-
 }  // namespace
 
 TEST_CASE("the table of machines says what the presets say") {
@@ -228,11 +218,7 @@ TEST_CASE("a GPU without the NVLinks of the others is reported") {
 }
 
 TEST_CASE("Slurm's topology.yaml: the default topology, a tree or blocks") {
-  const std::string tree =
-      "- topology: other\n  cluster_default: false\n  block: {block_sizes: [2], blocks: [{block: b, nodes: \"n[1-2]\"}]}\n"
-      "- topology: mine\n  cluster_default: true\n  tree:\n    switches:\n      - {switch: root, children: \"s[1-2]\"}\n"
-      "      - {switch: s1, nodes: \"n[01-03]\"}\n      - {switch: s2, nodes: \"n[04-06]\"}\n";
-  const auto t = import(tree);
+  const auto t = import(kSlurmYaml);
   CHECK(t.nodes == 6);
   CHECK(says(t, "nodes_per_leaf: 3"));
   CHECK(notes_have(t, "Of 2 topologies the default one is taken, mine."));
@@ -241,6 +227,6 @@ TEST_CASE("Slurm's topology.yaml: the default topology, a tree or blocks") {
       "\"n[3-4]\"}\n");
   CHECK(blocks.nodes == 4);
   CHECK(notes_have(blocks, "BlockSizes (2, 4)"));
-  CHECK(refused_with(with(tree, "s[1-2]", "s[1-3]"), "switch \"s3\" below \"root\" is not in the file"));
+  CHECK(refused_with(with(kSlurmYaml, "s[1-2]", "s[1-3]"), "switch \"s3\" below \"root\" is not in the file"));
   CHECK(refused_with("- topology: a\n  tree: {switches: [{nodes: n1}]}\n", "an entry without \"switch\""));
 }

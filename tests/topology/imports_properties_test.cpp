@@ -38,6 +38,9 @@ TEST_CASE("a damaged file is refused or gives a cluster that our own loader take
                                             kPower9,
                                             kHgx,
                                             kSlurmTree,
+                                            kSlurmYaml,
+                                            kRocm,
+                                            with(with(kHgx, "<nvlink", "<xgmi"), "0x068000", "0x120000"),
                                             "BlockName=b1 Nodes=node[01-18]\nBlockSizes=18,36\n"};
   int sound = 0, refused = 0;
   CHECK(rc::check([&] {

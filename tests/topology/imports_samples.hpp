@@ -141,6 +141,22 @@ inline const std::string kSlurmTree =
     "SwitchName=s3 Nodes=rack[0-1]n[1-2]\n"
     "SwitchName=top Switches=s[0-3] LinkSpeed=100\n";
 
+// Two topologies, of which the second is the default one.
+inline const std::string kSlurmYaml =
+    "- topology: other\n  cluster_default: false\n  block: {block_sizes: [2], blocks: [{block: b, nodes: \"n[1-2]\"}]}\n"
+    "- topology: mine\n  cluster_default: true\n  tree:\n    switches:\n      - {switch: root, children: \"s[1-2]\"}\n"
+    "      - {switch: s1, nodes: \"n[01-03]\"}\n      - {switch: s2, nodes: \"n[04-06]\"}\n";
+
+// Weights are not links; GPU0 and GPU2 are two hops apart.
+inline const std::string kRocm =
+    "===== ROCm System Management Interface =====\n===== Weight between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   15   30\n"
+    "GPU1   15   0   15\nGPU2   30   15   0\n\n===== Hops between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   1   2\nGPU1   1   "
+    "0   1\n"
+    "GPU2   2   1   0\n\n===== Link Type between two GPUs =====\n       GPU0   GPU1   GPU2\nGPU0   0   XGMI   XGMI\nGPU1   XGMI   0   "
+    "XGMI\n"
+    "GPU2   XGMI   XGMI   0\n\n===== Numa Nodes =====\nGPU[0]\t\t: (Topology) Numa Node: 0\nGPU[0]\t\t: (Topology) Numa Affinity: 0\n"
+    "GPU[1]\t\t: (Topology) Numa Node: 0\nGPU[2]\t\t: (Topology) Numa Node: 1\n===== End of ROCm SMI Log =====\n";
+
 inline topology::ImportedTopology import(const std::string& text, const topology::ImportConfig& config = {}) {
   auto found = topology::import_topology(text, "foreign.txt", config);
   if (!found) throw std::runtime_error("none of the formats");
