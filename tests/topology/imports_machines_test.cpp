@@ -108,6 +108,7 @@ TEST_CASE("xGMI joins AMD's GPUs, by the chip that the file names") {
   const auto older = import(amd_node("", "sm=\"90\" gcn=\"910\"", 2));
   CHECK(says(older, "type: mi250x-64gb"));
   CHECK(load(older).route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(100e9));
+  CHECK(says(import(amd_node("", "sm=\"60\"", 1)), "type: choose-a-gpu"));  // 60 compute units are no P100
   CHECK(refused_with(with(amd_node("", "gcn=\"gfx942\"", 1), "count=\"1\"", "count=\"2\""), "2 xGMI links from 0:0 to 1:0, but 1 back"));
 }
 

@@ -69,6 +69,7 @@ GpuClues clues_of(NcclNode& n) {
     clues.coherent = clues.coherent || device->gpu->c2c_gb_s > 0;
     for (const auto& link : device->gpu->nvlinks) clues.peers = link.kind;
   }
+  if (clues.peers == "xgmi") clues.sm = 0;  // AMD's compute units
   return clues;
 }
 
