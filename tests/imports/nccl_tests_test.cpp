@@ -128,3 +128,23 @@ TEST_CASE("where several numbers of ranks fit the columns none is taken") {
   CHECK(t.collectives.at(0).group_size == 0);
   CHECK(t.notes.at(1).find("the size of the group is unknown") != std::string::npos);
 }
+
+TEST_CASE("a reduction whose elements fill its size is an all-reduce, on two ranks too") {
+  // 4 x 268435456 = 1073741824 B; busbw / algbw = 1 = 2 (n - 1) / n, so n = 2. A reduce-scatter prints half as many elements.
+  const std::string header = "# size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n";
+  const std::string times = " float sum -1 9300.0 115.46 115.46 0 9290.0 115.58 115.58 0\n";
+  const ImportedTrace t = made::import_text(header + " 1073741824 268435456" + times);
+  REQUIRE(t.collectives.size() == 2);
+  CHECK(t.collectives[0].kind == CollectiveKind::all_reduce);
+  CHECK(t.collectives[0].group_size == 2);
+  CHECK(made::refusal(header + " 1073741824 134217728" + times).find("does not say which collective it measures") != std::string::npos);
+}
+
+TEST_CASE("one rank exchanges nothing") {
+  const std::string table =
+      "# size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
+      " 4194304 1048576 float sum -1 35.50 118.15 0.00 0 36.00 116.51 0.00 0\n";
+  CHECK(made::refusal(table).find("f:2:1: is a table of one rank, which exchanges nothing") == 0);
+  CHECK(made::refusal("#  Rank  0 Group  0 Pid    100 on node-1 device  0 [0x00] NVIDIA A10G\n" + table).find("of one rank") !=
+        std::string::npos);
+}

@@ -414,7 +414,7 @@ TEST_CASE("single operators that are refused") {
                 })) == "FILE: n (Transpose): transpose: [0, 2] is no permutation of the dims of [7919, 8]");
   CHECK(refused({"b", 8}, with("Einsum", [](OnnxModel&) {})) == "FILE: n (Einsum): this operator is not known here");
   CHECK(refused({"b", 4, 6, 6}, with("MaxPool", [](OnnxModel& m) {
-                  m.with("kernel_shape", Sizes{3, 3}).with("pads", Sizes{0, 0, 1, 1});
+                  m.with("kernel_shape", Sizes{2, 2}).with("pads", Sizes{0, 0, 1, 1});
                 })) == "FILE: n (MaxPool): pads of 0 before and 1 after");
   CHECK(refused({"b", 8}, [&](OnnxModel& m) {
           m.node("n", "Reshape", {h, m.integers("to", {3, -1})});
@@ -470,6 +470,54 @@ TEST_CASE("zeros around an image are those of the window that reads it") {
   const auto conv = only<pcg::Conv2d>(load(m, 2));
   CHECK(conv.rows == pcg::Window{.kernel = 3, .padding = 1});
   CHECK(conv.columns == pcg::Window{.kernel = 3, .padding = 2});
+}
+
+TEST_CASE("padding behind alone is padding on both sides where as many windows fit") {
+  OnnxModel m;
+  m.input("x", {"n", 4, 112, 112});
+  const std::string conv = m.node("/Conv", "Conv", {"x", m.weight("w", {4, 4, 1, 1})});
+  // (112 + 1 - 3) / 2 + 1 = 56 windows; 1 on both sides: (114 - 3) / 2 + 1 = 56; none: 55.
+  m.node("/Pool", "MaxPool", {conv});
+  m.with("kernel_shape", Sizes{3, 3}).with("strides", Sizes{2, 2}).with("pads", Sizes{0, 0, 1, 1}).ends();
+  CHECK(only<pcg::Pool2d>(load(m, 2)).rows == pcg::Window{.kernel = 3, .stride = 2, .padding = 1});
+}
+
+TEST_CASE("sums, norms over channels and old softmaxes of model zoos") {
+  OnnxModel m(9);
+  m.input("x", {"n", 4, 6, 6});
+  const std::string a = m.node("/a", "Conv", {"x", m.weight("wa", {8, 4, 1, 1})}),
+                    b = m.node("/b", "Conv", {"x", m.weight("wb", {8, 4, 1, 1})}),
+                    c = m.node("/c", "Conv", {"x", m.weight("wc", {8, 4, 1, 1})});
+  const std::string sum = m.node("/s", "Sum", {a, b, c});
+  const std::string normed = m.node("/l", "LRN", {sum});
+  m.with("size", 5);
+  const std::string mean = m.node("/m", "GlobalAveragePool", {normed});
+  m.node("/p", "Softmax", {mean});  // opset 9: over dims 1 to 3, of which 2 and 3 are 1
+  m.ends();
+  const pcg::Graph g = load(m, 2);
+  CHECK(of_kind<pcg::Binary>(g).size() == 2);
+  CHECK(g.parameters() == 3 * 8 * 4);
+  CHECK(only<pcg::Softmax>(g).axis == 1);
+}
+
+TEST_CASE("weights that a file makes of their shapes") {
+  OnnxModel m(9);
+  m.input("x", {"n", 8});
+  const std::string w = m.node("w", "ConstantOfShape", {m.integers("w_shape", {16, 8})}),
+                    bias = m.node("bias", "ConstantOfShape", {m.integers("bias_shape", {16})});
+  m.node("/g", "Gemm", {"x", w, bias});
+  m.with("transB", 1).ends();
+  CHECK(load(m, 2).parameters() == 16 * 8 + 16);
+}
+
+TEST_CASE("numbers of large weights are not read, and count") {
+  OnnxModel m;
+  m.input("x", {"n", 1024});
+  m.node("/a", "MatMul", {"x", m.reals("w", {1024, 512}, std::vector<float>(1024 * 512, 1))});
+  m.ends();
+  CHECK(load(m, 2).parameters() == 1024 * 512);
+  m.message().mutable_graph()->mutable_initializer(0)->mutable_float_data()->Truncate(1024 * 500);
+  CHECK(problems(m) == "FILE: tensor \"w\" has 512000 numbers, its sizes ask for 524288");
 }
 
 TEST_CASE("a file of a later version is read where its messages parse") {

@@ -63,8 +63,17 @@ GraphTensorRef LayerBuilder::self_attention(const std::string& prefix, GraphTens
 // One product makes queries, keys and values, laid out by key head, so that heads can be cut together.
 GraphTensorRef LayerBuilder::packed_heads(const std::string& prefix, GraphTensorRef x, const std::vector<GraphTensorRef>& weights,
                                           Reach reach) {
-  const std::int64_t width = (c_.heads + 2 * kv_heads(c_)) * head_dim(c_);
-  const GraphTensorRef qkv = b_.add(prefix + ".qkv", Linear{.out = width, .has_bias = c_.biases || c_.qkv_biases}, {x});
+  const auto project = [&](const char* name, std::int64_t heads) {
+    return b_.add(prefix + name, Linear{.out = heads * head_dim(c_), .has_bias = c_.biases || c_.qkv_biases}, {x});
+  };
+  if (c_.wide_qk_norm) {
+    Attention separate = core(reach);
+    separate.packed = false;
+    const GraphTensorRef q = norm(prefix + ".query_norm", project(".q", c_.heads)),
+                         k = norm(prefix + ".key_norm", project(".k", kv_heads(c_)));
+    return b_.add(prefix + ".core", separate, {q, k, project(".v", kv_heads(c_))}, weights);
+  }
+  const GraphTensorRef qkv = project(".qkv", c_.heads + 2 * kv_heads(c_));
   Attention packed = core(reach);
   packed.has_bias = weights.size() == attention_weights(packed) + 1;
   return b_.add(prefix + ".core", packed, {qkv}, weights);
@@ -176,7 +185,9 @@ GraphTensorRef LayerBuilder::single_part_layer(const std::string& prefix, GraphT
 GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, FeedForward part,
                                    std::optional<GraphTensorRef> position_bias, Reach reach) {
   const bool moe = part == FeedForward::experts;
-  const auto before_norm = [&](const char* name, GraphTensorRef y) { return c_.sandwich_norm ? norm(prefix + name, y) : y; };
+  const auto before_norm = [&](const char* name, GraphTensorRef y) {
+    return c_.sandwich_norm || c_.reordered_norm ? norm(prefix + name, y) : y;
+  };
   const auto feed_forward = [&](GraphTensorRef y) {
     return before_norm(".norm2_behind", moe ? mixture(prefix + ".moe", y) : mlp(prefix + ".mlp", y));
   };
@@ -188,6 +199,10 @@ GraphTensorRef LayerBuilder::layer(const std::string& prefix, GraphTensorRef x, 
   if (c_.post_norm) {
     x = norm(prefix + ".norm1", add(attention + ".residual", x, attend(x)));
     return norm(prefix + ".norm2", add(residual, x, feed_forward(x)));
+  }
+  if (c_.reordered_norm) {
+    x = add(attention + ".residual", x, attend(x));
+    return add(residual, x, feed_forward(x));
   }
   const GraphTensorRef normed = norm(prefix + ".norm1", x);
   const GraphTensorRef attended = attend(normed);

@@ -31,7 +31,8 @@ void add_pooler(GraphBuilder& b, const TransformerConfig& c, std::int64_t batch,
 void add_prediction(GraphBuilder& b, const TransformerConfig& c, const std::string& name, const std::string& label_name, GraphTensorRef x,
                     GraphTensorRef weight) {
   const std::int64_t batch = b.shape(x).sizes[0];
-  x = b.add(name + ".logits", Linear{.out = c.vocab, .has_bias = c.head_transform, .transposed_weight = c.tied_embeddings}, {x}, {weight});
+  x = b.add(name + ".logits", Linear{.out = c.vocab, .has_bias = c.head_transform || c.head_bias, .transposed_weight = c.tied_embeddings},
+            {x}, {weight});
   if (c.softcap) x = b.add(name + ".softcap", Unary{.kind = Unary::Kind::tanh}, {x});
   b.add(name + ".loss", CrossEntropy{}, {x, labels(b, label_name, {batch, c.sequence_length})});
 }
@@ -81,6 +82,7 @@ void attention_problems(const TransformerConfig& c, std::vector<std::string>& re
     result.push_back("latent attention (kv_rank) needs rope_dim and value_dim beside head_dim");
   if (c.kv_rank == 0 && (c.query_rank > 0 || c.rope_dim > 0 || c.value_dim > 0))
     result.push_back("query_rank, rope_dim and value_dim are of latent attention, which has a kv_rank");
+  if (c.wide_qk_norm && (c.qk_norm || c.kv_rank > 0)) result.push_back("wide_qk_norm excludes qk_norm and kv_rank");
   if (c.kv_rank > 0 && (kv_heads(c) != c.heads || c.qk_norm))
     result.push_back("latent attention has as many heads of keys as of queries, and norms of its own: no kv_heads, no qk_norm");
   if (c.window > 0 && !c.causal) result.push_back("a window is of causal attention");
@@ -113,7 +115,9 @@ void stack_problems(const TransformerConfig& c, std::vector<std::string>& result
   if (c.positions > 0 && c.positions < c.sequence_length)
     result.push_back(fmt::format("sequence_length {} is longer than the table of {} positions", c.sequence_length, c.positions));
   if (c.single_norm && !c.parallel_residual) result.push_back("single_norm is of a parallel_residual, whose parts read the same input");
-  if (c.sandwich_norm && c.post_norm) result.push_back("post_norm and sandwich_norm exclude each other");
+  if (c.sandwich_norm + c.post_norm + c.reordered_norm > 1)
+    result.push_back("post_norm, sandwich_norm and reordered_norm exclude each other");
+  if (c.reordered_norm && c.parallel_residual) result.push_back("reordered_norm has no norm before the parts of a parallel_residual");
   if (c.mtp_shared && c.mtp_layers < 2) result.push_back("mtp_shared is of several mtp_layers");
   if (c.mtp_layers > 0 && (!c.head || (c.embedding_width > 0 && c.embedding_width != c.hidden)))
     result.push_back("mtp_layers predict tokens: they need a head, and embeddings as wide as hidden");
@@ -144,10 +148,10 @@ void hybrid_problems(const TransformerConfig& c, std::vector<std::string>& resul
     result.push_back("mtp_layers of a hybrid need mtp_pattern, the letters of a module's layers");
   if (c.mamba_heads % c.mamba_groups != 0)
     result.push_back(fmt::format("{} mamba_heads do not divide into {} mamba_groups", c.mamba_heads, c.mamba_groups));
-  if (c.dense_layers > 0 || c.expert_every > 1 || c.window > 0 || c.post_norm || c.parallel_residual || c.sandwich_norm)
+  if (c.dense_layers > 0 || c.expert_every > 1 || c.window > 0 || c.post_norm || c.parallel_residual || c.sandwich_norm || c.reordered_norm)
     result.push_back(
         "a pattern says which layers have experts, and each has one part after its norm: no dense_layers, expert_every, window, "
-        "post_norm, parallel_residual or sandwich_norm");
+        "post_norm, parallel_residual, sandwich_norm or reordered_norm");
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ struct TransformerConfig {
   bool parallel_residual = false;                                   // x + attention(norm1 x) + mlp(norm2 x)
   bool single_norm = false;                                         // norm1 serves both parts of a parallel residual
   bool sandwich_norm = false;                                       // one more norm after each part, before its addition (Gemma 2)
+  bool reordered_norm = false;                                      // that one alone: x + norm(part(x)) (OLMo 2)
   bool softcap = false;                                             // logits through tanh (Gemma 2)
   Unary::Kind activation = Unary::Kind::gelu;
   std::int64_t experts = 0, top_k = 2, expert_every = 1;  // every n-th layer's MLP is a mixture of experts
@@ -43,6 +44,7 @@ struct TransformerConfig {
   // kv_rank numbers per token, and a key has rope_dim more that all heads share. query_rank 0: queries come straight from hidden.
   std::int64_t query_rank = 0, kv_rank = 0, rope_dim = 0, value_dim = 0;
   bool qk_norm = false, sinks = false, repeated_keys = false;  // see pcg::Attention
+  bool wide_qk_norm = false;                                   // one norm over the queries of all heads, one over the keys (OLMo 2)
   std::int64_t window = 0, global_every = 0;                   // layers see `window` keys, but for every n-th, which sees all; 0: none does
   bool chunked = false;                                        // windows are chunks
   std::int64_t mtp_layers = 0;  // modules of multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2)
@@ -56,6 +58,7 @@ struct TransformerConfig {
   double dropout = 0;           // hidden and attention dropout (0: no dropout operators)
   bool head = true;             // language-model head and cross-entropy
   bool head_transform = false;  // BERT: dense, `activation`, norm before the head, and a bias on it
+  bool head_bias = false;       // on the logits (Phi)
   bool pooler = false;          // BERT: dense + tanh on the first token, with the next-sentence classifier if there is a head
 };
 // Inputs "tokens" and, with a head, "labels" [batch, sequence_length]; "mtp0.tokens" and "mtp0.labels" of each module of prediction;

@@ -7,8 +7,6 @@
 #include <array>
 #include <functional>
 
-#include "pcg/models/families/transformer.hpp"
-
 namespace pcg::models {
 namespace {
 
@@ -23,21 +21,27 @@ constexpr std::array<std::string_view, 26> kWithoutWeight{
     "rope_parameters", "rope_theta",     "tokenizer_class",    "torch_dtype",        "transformers_version",
     "use_cache"};
 
+const std::map<std::string, Unary::Kind, std::less<>> kFunctions{
+    {"gelu", Unary::Kind::gelu},        {"gelu_new", Unary::Kind::gelu},
+    {"gelu_fast", Unary::Kind::gelu},   {"gelu_pytorch_tanh", Unary::Kind::gelu},
+    {"gelu_python", Unary::Kind::gelu}, {"relu", Unary::Kind::relu},
+    {"silu", Unary::Kind::silu},        {"swish", Unary::Kind::silu},
+    {"tanh", Unary::Kind::tanh},        {"sigmoid", Unary::Kind::sigmoid},
+    {"relu2", Unary::Kind::relu2}};
+
 bool says_nothing(const Yaml& y) {
   return y.is_null() || (y.is_scalar() && (y.scalar == "false" || y.scalar == "0" || y.scalar == "0.0" || y.scalar.empty()));
 }
 
 }  // namespace
 
-std::int64_t Config::size(std::string_view key, std::int64_t usual, std::int64_t least) {
-  return given(key) ? reader_.integer(key, least, kMostSize).value_or(usual) : usual;
+std::optional<Unary::Kind> activation_called(std::string_view name) {
+  const auto found = kFunctions.find(name);
+  return found == kFunctions.end() ? std::nullopt : std::optional(found->second);
 }
-std::int64_t Config::layers(std::string_view key, std::int64_t usual, std::int64_t least) {
-  return given(key) ? reader_.integer(key, least, kMostLayers).value_or(usual) : usual;
-}
-std::int64_t Config::size_or_none(std::string_view key, std::int64_t usual) {
-  if (!reader_.has(key)) return usual;
-  return given(key) ? reader_.integer(key, 0, kMostSize).value_or(usual) : 0;
+
+std::int64_t Config::size(std::string_view key, std::int64_t usual, std::int64_t least, std::int64_t most) {
+  return given(key) ? reader_.integer(key, least, most).value_or(usual) : usual;
 }
 bool Config::flag(std::string_view key, bool usual) { return given(key) ? reader_.boolean(key).value_or(usual) : usual; }
 double Config::rate(std::string_view key, double usual) { return given(key) ? reader_.number(key, 0, 1).value_or(usual) : usual; }
@@ -57,6 +61,17 @@ bool Config::given(std::string_view key) {
   return y && !y->is_null();
 }
 
+bool Config::is_null(std::string_view key) const {
+  const Yaml* y = reader_.node().find(key);
+  return y != nullptr && y->is_null();
+}
+std::string Config::word(std::string_view key) const {
+  const std::size_t point = key.find('.');
+  const Yaml* y = reader_.node().find(key.substr(0, point));
+  if (point != std::string_view::npos) y = y != nullptr && y->is_map() ? y->find(key.substr(point + 1)) : nullptr;
+  return y != nullptr && y->is_scalar() ? y->scalar : "";
+}
+
 std::string Config::architecture(std::string_view usual) {
   const Yaml* y = reader_.optional("architectures");
   if (!y || !y->is_sequence() || y->items.empty()) return std::string(usual);
@@ -70,19 +85,11 @@ std::string Config::architecture(std::string_view usual) {
 }
 
 Unary::Kind Config::function(std::string_view key, Unary::Kind usual) {
-  static const std::map<std::string, Unary::Kind, std::less<>> kinds{
-      {"gelu", Unary::Kind::gelu},        {"gelu_new", Unary::Kind::gelu},
-      {"gelu_fast", Unary::Kind::gelu},   {"gelu_pytorch_tanh", Unary::Kind::gelu},
-      {"gelu_python", Unary::Kind::gelu}, {"relu", Unary::Kind::relu},
-      {"silu", Unary::Kind::silu},        {"swish", Unary::Kind::silu},
-      {"tanh", Unary::Kind::tanh},        {"sigmoid", Unary::Kind::sigmoid},
-      {"relu2", Unary::Kind::relu2}};
   const std::optional<std::string> name = given(key) ? reader_.text(key) : std::nullopt;
   if (!name) return usual;
-  const auto found = kinds.find(*name);
-  if (found != kinds.end()) return found->second;
+  if (const auto kind = activation_called(*name)) return *kind;
   std::vector<std::string> names;
-  for (const auto& [known, kind] : kinds) names.push_back(known);
+  for (const auto& [known, kind] : kFunctions) names.push_back(known);
   reader_.complain(key, fmt::format("\"{}\" is no activation that is known here", *name), base::suggest(*name, names));
   return Unary::Kind::gelu;
 }

@@ -10,27 +10,30 @@
 #include <vector>
 
 #include "base/yaml/reader.hpp"
+#include "pcg/models/families/transformer.hpp"
 #include "pcg/operators/operator.hpp"
 
 namespace pcg::models {
+
+// By the names that transformers has; nullopt: not known here.
+[[nodiscard]] std::optional<Unary::Kind> activation_called(std::string_view name);
 
 // Keys may be null, which means absent unless a function says otherwise. What is wrong goes into the sink of the reader.
 class Config {
  public:
   Config(const base::Yaml& document, const std::string& path, base::Diagnostics& sink) : reader_(document, path, sink) {}
 
-  // At most kMostSize.
-  std::int64_t size(std::string_view key, std::int64_t usual, std::int64_t least = 1);
-  // A number of layers, at most kMostLayers.
-  std::int64_t layers(std::string_view key, std::int64_t usual, std::int64_t least = 1);
-  // A size that null switches off: returns 0 then.
-  std::int64_t size_or_none(std::string_view key, std::int64_t usual);
+  std::int64_t size(std::string_view key, std::int64_t usual, std::int64_t least = 1, std::int64_t most = kMostSize);
   bool flag(std::string_view key, bool usual);
   double rate(std::string_view key, double usual);
   std::string text(std::string_view key, const std::string& usual);
   // The words, or the numbers as words, of a list; empty: absent.
   std::vector<std::string> words(std::string_view key);
   bool given(std::string_view key);
+  [[nodiscard]] bool is_null(std::string_view key) const;
+  [[nodiscard]] bool is_asked(std::string_view key) const { return asked_.contains(key); }
+  // What is written at "KEY" or "KEY.KEY"; empty: nothing, or no scalar.
+  [[nodiscard]] std::string word(std::string_view key) const;
   base::MapReader& reader() { return reader_; }
 
   // "LlamaForCausalLM" -> "ForCausalLM"; `usual` when architectures are not given.

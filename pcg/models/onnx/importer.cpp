@@ -301,6 +301,8 @@ bool Importer::convert(const Node& node) {
       {"Sub", &Importer::binary},
       {"Mul", &Importer::binary},
       {"Div", &Importer::binary},
+      {"Sum", &Importer::sum},
+      {"LRN", &Importer::local_norm},
       {"Pow", &Importer::power},
       {"Softmax", &Importer::softmax},
       {"Cast", &Importer::cast},

@@ -103,6 +103,7 @@ class Importer {
   // pointwise.cpp
   void unary(const Node& node, Unary::Kind kind, double factor = 1);
   void binary(const Node& node);
+  void sum(const Node& node);
   void power(const Node& node);
   bool masked(const Node& node);  // whether it is a mask on scores, which is then left out
   [[nodiscard]] GraphTensorRef widened(const std::string& name, GraphTensorRef t, const Sizes& to);
@@ -111,6 +112,7 @@ class Importer {
   void cast(const Node& node);
   void dropout(const Node& node);
   void clip(const Node& node);
+  void local_norm(const Node& node);
   // layout.cpp
   void shape(const Node& node);
   void reshape(const Node& node);
@@ -125,7 +127,7 @@ class Importer {
   struct Windows {
     Window rows, columns;
   };
-  [[nodiscard]] Windows windows(const Node& node, const Sizes& x, const Sizes& kernel) const;
+  [[nodiscard]] Windows windows(const Node& node, const Sizes& x, const Sizes& kernel);
   void pool(const Node& node, Pool2d::Kind kind);
   void global_pool(const Node& node, Pool2d::Kind kind);
   void reduce(const Node& node, Reduction::Kind kind);

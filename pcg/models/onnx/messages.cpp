@@ -1,13 +1,16 @@
 #include "pcg/models/onnx/model.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <climits>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <set>
 
@@ -17,6 +20,8 @@ namespace pcg::models::onnx {
 namespace {
 
 using base::Refusal;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::FileInputStream;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 60;  // as of a tensor of ours
 // The numbers of small tensors are kept (constants of formulas), and those of masks; of weights they are not needed.
@@ -211,6 +216,68 @@ Model model_of(const ::onnx::ModelProto& m) {
   return result;
 }
 
+// Whether these bytes are numbers of a weight that nothing here looks at: too many for a formula, and no square, which may be a mask.
+bool is_only_weight(const ElementType& type, const std::vector<std::int64_t>& sizes, std::uint32_t bytes) {
+  constexpr std::uint32_t kKept = 1 << 20;
+  if (bytes <= kKept || type.element != Element::real || std::ranges::any_of(sizes, [](std::int64_t s) { return s < 1; })) return false;
+  const std::int64_t count = Tensor{.sizes = sizes}.count();
+  const bool square = sizes.size() > 1 && sizes.back() == sizes[sizes.size() - 2] && count == sizes.back() * sizes.back();
+  return !square && static_cast<double>(count) * static_cast<double>(type.bytes) == bytes;
+}
+
+// Copies a message of a model (depth 0), its graph (1) or a tensor of it (2), but for numbers of weights: such a tensor becomes one whose
+// numbers lie elsewhere. false: it does not parse.
+bool copy_thin(CodedInputStream& in, int depth, std::string& out) {
+  constexpr std::uint32_t kInner[] = {7, 5, 0}, kDims = 1, kType = 2, kFloats = 4, kRaw = 9, kLocation = 14;
+  const bool tensor = depth == 2;
+  ElementType type;
+  std::vector<std::int64_t> sizes;
+  const auto put = [&](std::uint64_t v) {
+    for (; v > 127; v >>= 7) out += static_cast<char>((v & 127) | 128);
+    out += static_cast<char>(v);
+  };
+  while (const std::uint32_t tag = in.ReadTag()) {
+    const std::uint32_t field = tag >> 3;
+    std::uint64_t value = 0;
+    std::uint32_t length = 0;
+    std::string inner;
+    switch (tag & 7) {
+      case 0:
+        if (!in.ReadVarint64(&value)) return false;
+        if (tensor && field == kDims) sizes.push_back(static_cast<std::int64_t>(value));
+        if (tensor && field == kType) type = element_type(static_cast<std::int32_t>(value));
+        put(tag);
+        put(value);
+        break;
+      case 2:
+        if (!in.ReadVarint32(&length) || length > INT_MAX) return false;
+        if (tensor && (field == kFloats || field == kRaw) && is_only_weight(type, sizes, length)) {
+          if (!in.Skip(static_cast<int>(length))) return false;
+          put(kLocation << 3);
+          put(::onnx::TensorProto::EXTERNAL);
+          break;
+        }
+        if (field == kInner[depth]) {
+          const auto limit = in.PushLimit(static_cast<int>(length));
+          if (!copy_thin(in, depth + 1, inner) || in.BytesUntilLimit() != 0) return false;
+          in.PopLimit(limit);
+        } else if (!in.ReadString(&inner, static_cast<int>(length))) return false;
+        put(tag);
+        put(inner.size());
+        out += inner;
+        break;
+      case 1:
+      case 5:
+        put(tag);
+        if (!in.ReadString(&inner, (tag & 7) == 1 ? 8 : 4)) return false;
+        out += inner;
+        break;
+      default: return false;
+    }
+  }
+  return in.ConsumedEntireMessage();
+}
+
 }  // namespace
 
 base::Attempt<Model> read_messages(const std::filesystem::path& file) {
@@ -221,9 +288,13 @@ base::Attempt<Model> read_messages(const std::filesystem::path& file) {
     return Refusal{fmt::format("has {:.1f} GiB, a protobuf message has 2 GiB at most: save its weights as external data",
                                static_cast<double>(bytes) / (1 << 30))};
   base::note_input(file);
-  std::ifstream in(file, std::ios::binary);
+  FileInputStream file_bytes(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  file_bytes.SetCloseOnDelete(true);
+  CodedInputStream in(&file_bytes);
+  std::string thin;
   ::onnx::ModelProto message;
-  if (!in || !message.ParseFromIstream(&in)) return Refusal{"is no ONNX model, or a damaged one: its messages do not parse"};
+  if (!copy_thin(in, 0, thin) || !message.ParseFromString(thin))
+    return Refusal{"is no ONNX model, or a damaged one: its messages do not parse"};
   if (!message.has_graph() || message.graph().node_size() == 0) return Refusal{"is no ONNX model: it has no graph of nodes"};
   try {
     return model_of(message);

@@ -94,6 +94,25 @@ void Importer::binary(const Node& node) {
   put(node, add(name, Binary{.kind = kind}, {a, b}));
 }
 
+// Additions, one after another.
+void Importer::sum(const Node& node) {
+  if (node.inputs.size() == 1) return put(node, tensor(node, 0));
+  Node pair{.type = "Add", .inputs = {node.inputs.at(0), ""}, .outputs = {node.outputs.at(0)}};
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    const bool last = i + 1 == node.inputs.size();
+    pair.inputs[1] = node.inputs[i];
+    pair.name = name_of(node) + (last ? "" : fmt::format(".{}", i));
+    pair.outputs[0] = node.outputs[0] + (last ? "" : fmt::format(".{}", i));
+    binary(pair);
+    pair.inputs[0] = pair.outputs[0];
+  }
+}
+
+void Importer::local_norm(const Node& node) {
+  note("norms over neighbouring channels (LRN) count as one pass over what they read");
+  unary(node, Unary::Kind::scale);
+}
+
 void Importer::power(const Node& node) {
   if (number(node, 1) != 2.0) throw Refused{"a power other than 2", "write it with known operators"};
   const GraphTensorRef x = tensor(node, 0);
@@ -101,16 +120,20 @@ void Importer::power(const Node& node) {
 }
 
 void Importer::softmax(const Node& node) {
-  const GraphTensorRef x = tensor(node, 0);
-  const std::size_t rank = sizes(x).size();
+  GraphTensorRef x = tensor(node, 0);
+  const Sizes from = sizes(x);
   const std::size_t at = axis(node.integer("axis", model_.opset < 13 ? 1 : -1), x);
-  if (model_.opset < 13 && at + 1 != rank)
-    throw Refused{fmt::format("its axis {} stands for all from there on in opset {}", at, model_.opset), "export with opset 13 or later"};
   refuse_samples(x, at, "it goes over");
+  // Before opset 13 its axis stood for all dims from there on.
+  Sizes flat(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  for (std::size_t d = at + 1; d < from.size(); ++d) flat[at] *= from[d];
+  const bool joined = model_.opset < 13 && flat[at] != from[at];
+  const std::string name = name_of(node);
+  if (joined) x = reshape(name + ".joined", x, flat);
   const bool causal = input(node, 0).mask == Held::Mask::causal;
-  const GraphTensorRef y = add(name_of(node), Softmax{.axis = at + 1 == rank ? -1 : static_cast<int>(at)}, {x});
+  const GraphTensorRef y = add(name, Softmax{.axis = joined || at + 1 == from.size() ? -1 : static_cast<int>(at)}, {x});
   draft_.node(y).causal = causal;
-  put(node, y);
+  put(node, joined ? reshape(name + ".dims", y, from) : y);
 }
 
 // Precision is the training's: casts between reals are nothing. An input of integers that is looked up and computed with is two inputs.

@@ -57,6 +57,29 @@ bool trains(const Node& n, const Model& model) {
   return at != model.initializers.end() && at->second.scalar().value_or(0) != 0;
 }
 
+// Files whose weights were taken out make them of their shapes: what products and norms alone read as a weight becomes one again.
+void restore_weights(Model& model) {
+  static const std::set<std::string> kReaders{"BatchNormalization", "Conv", "Gemm", "LayerNormalization", "MatMul"};
+  const Wiring wiring(model);
+  const auto is_weight = [&](const Node& n, const Tensor& weight) {
+    return n.outputs.size() == 1 && weight.count() > 1 && !wiring.is_output(n.outputs[0]) &&
+           std::ranges::none_of(weight.sizes, [](std::int64_t s) { return s < 1; }) &&
+           std::ranges::all_of(wiring.readers(n.outputs[0]), [&](const Node* r) {
+             return kReaders.contains(r->type) && r->inputs[0] != n.outputs[0];
+           });
+  };
+  std::vector<Node> left;
+  for (const Node& n : model.nodes) {
+    const auto shape = n.type == "ConstantOfShape" && n.has_input(0) ? model.initializers.find(n.inputs[0]) : model.initializers.end();
+    const auto* value = n.attribute<Tensor>("value");
+    const bool of_reals = shape != model.initializers.end() && shape->second.integers && (!value || value->element == Element::real);
+    Tensor weight{.sizes = of_reals ? *shape->second.integers : Sizes{}, .trained = true};
+    if (of_reals && is_weight(n, weight)) model.initializers.emplace(n.outputs[0], std::move(weight));
+    else left.push_back(n);
+  }
+  model.nodes = std::move(left);
+}
+
 // Readers of a node that changes nothing read its input. One that makes an output stays.
 void bypass(Model& model) {
   const Elements elements(model);
@@ -134,6 +157,7 @@ std::optional<double> Wiring::number(const std::string& value) const {
 }
 
 void simplify(Model& model) {
+  restore_weights(model);
   evaluate(model);
   bypass(model);
   evaluate(model);

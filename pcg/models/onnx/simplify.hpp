@@ -35,8 +35,8 @@ class Wiring {
   std::map<std::string, std::vector<const Node*>> readers_;
 };
 
-// Evaluates nodes of known numbers into initializers; takes out casts between reals, identities, dropouts that do nothing, and what no
-// output needs.
+// Makes weights again of those that a file makes of their shapes; evaluates nodes of known numbers into initializers; takes out casts
+// between reals, identities, dropouts that do nothing, and what no output needs.
 void simplify(Model& model);
 
 // Several nodes that compute a known function of one value, point by point, become one: Gelu, Silu, Relu2, whatever it was made of. They

@@ -11,7 +11,7 @@
 namespace pcg::models::onnx {
 
 // The windows of a convolution or a pool over x [n, c, h, w].
-Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Sizes& kernel) const {
+Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Sizes& kernel) {
   const auto given = [&](const char* key, Sizes otherwise) {
     const auto found = node.integers(key);
     if (!found) return otherwise;
@@ -47,9 +47,17 @@ Importer::Windows Importer::windows(const Node& node, const Sizes& x, const Size
       if ((x[2 + d] + pads[d] + pads[2 + d] - kernel[d]) % strides[d] != 0)
         throw Refused{"ceil_mode, where the last window does not fit", "pad the input, or leave ceil_mode out"};
   if (automatic != "NOTSET" && (image.pad_rows != 0 || image.pad_columns != 0)) throw Refused{"auto_pad after a Pad", "write its pads"};
-  for (std::size_t d = 0; d < 2; ++d)
-    if (pads[d] != pads[2 + d] || pads[d] < 0 || pads[d] > INT_MAX / 4)
-      throw Refused{fmt::format("pads of {} before and {} after", pads[d], pads[2 + d]), "pads are the same on both sides here"};
+  // Padding is the same on both sides here: where it is not, as much that there are as many windows.
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t before = pads[d], both = before + pads[2 + d];
+    if (before < 0 || both < before || both > INT_MAX / 4)
+      throw Refused{fmt::format("pads of {} before and {} after", before, pads[2 + d]), ""};
+    const auto count = [&](std::int64_t all) { return x[2 + d] + all < kernel[d] ? -1 : (x[2 + d] + all - kernel[d]) / strides[d]; };
+    pads[d] = count(both / 2 * 2) == count(both) ? both / 2 : both / 2 + 1;
+    if (count(2 * pads[d]) != count(both))
+      throw Refused{fmt::format("pads of {} before and {} after", before, both - before), "pads are the same on both sides here"};
+    if (before != both - before) note("windows padded by more on one side are as many here, padded alike on both");
+  }
   const auto window = [&](std::size_t d) {
     return Window{.kernel = static_cast<int>(kernel[d]), .stride = static_cast<int>(strides[d]), .padding = static_cast<int>(pads[d])};
   };

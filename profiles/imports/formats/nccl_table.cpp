@@ -70,11 +70,23 @@ struct Identified {
   std::optional<profiles::CollectiveKind> kind;  // of the simulator
 };
 
-// From the columns alone.
+// One rank has a busbw of 0, whatever it measures and however fast it is.
+bool moves_nothing(const Table& table) {
+  return std::ranges::all_of(table.rows, [](const Row& r) {
+    return std::ranges::all_of(r.timings, [](const Timing& t) { return t.busbw.value == 0 && t.algbw.value > 2 * t.algbw.half; });
+  });
+}
+
+// From the columns alone. A reduction without a root whose elements fill the size is an all-reduce: a reduce-scatter prints those of one
+// rank.
 Identified identified_by_columns(const Row& row, int ranks) {
   const bool reduces = !row.redop.empty() && row.redop != "none";
   const bool rooted = !row.root.empty() && row.root != "-1";
+  const ElementType* type = element_type(row.type);
   if (rooted) return {true, reduces ? std::nullopt : std::optional(profiles::CollectiveKind::broadcast)};
+  const bool whole = type != nullptr && row.count > 0 && row.count * type->bytes == row.size;
+  if (reduces && whole && (ranks < 2 || fits(row, profiles::CollectiveKind::all_reduce, ranks)))
+    return {true, profiles::CollectiveKind::all_reduce};
   if (!reduces || ranks < 2) return {};
   const bool all = fits(row, profiles::CollectiveKind::all_reduce, ranks),
              scatter = fits(row, profiles::CollectiveKind::reduce_scatter, ranks);
@@ -172,6 +184,8 @@ std::string test_named_in(std::string_view text) {
 ImportedTrace to_trace(const Table& table, const std::string& file) {
   if (table.ranks > kMostRanks) refuse(file, fmt::format("lists {} ranks", table.ranks));
   if (table.rows.empty()) refuse(file, "is output of nccl-tests without a single row of results", "did the run fail?");
+  if (table.ranks == 1 || moves_nothing(table))
+    refuse(file, "is a table of one rank, which exchanges nothing", "run nccl-tests on two GPUs or more", table.rows.front().line);
   ImportedTrace trace{.format = TraceFormat::nccl_tests, .file = file, .notes = table.notes};
   const int ranks = table.ranks > 0 ? table.ranks : concluded_ranks(table, trace.notes);
   for (const Row& row : table.rows) add_row(row, ranks, table.nodes, trace);

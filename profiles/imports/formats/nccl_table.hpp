@@ -24,6 +24,7 @@ struct Timing {
 
 struct Row {
   double size = 0;     // bytes, as printed: the full buffer
+  double count = 0;    // elements, as printed; 0: not known
   std::string type;    // "float"
   std::string redop;   // "sum", "none", empty
   std::string root;    // "-1", "0", empty

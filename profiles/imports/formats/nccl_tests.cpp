@@ -152,7 +152,13 @@ void TextReader::row(Words words) {
   const auto size = nccl::printed(cells["size"]);
   if (!size) refuse(*file_, fmt::format("size is \"{}\", which is no number", cells["size"]), {}, line_);
   if (test_.empty()) test_ = test_below();
-  Row r{.size = size->value, .type = cells["type"], .redop = cells["redop"], .root = cells["root"], .test = test_, .line = line_};
+  Row r{.size = size->value,
+        .count = nccl::printed(cells["count"]).value_or(nccl::Printed{}).value,
+        .type = cells["type"],
+        .redop = cells["redop"],
+        .root = cells["root"],
+        .test = test_,
+        .line = line_};
   r.source = fmt::format("{}:{}", *file_, line_);
   for (const bool in_place : {false, true})
     if (const auto t = timing(cells, in_place)) r.timings.push_back(*t);
@@ -235,6 +241,7 @@ nccl::Printed number_of(const nlohmann::json& in, const char* key, const std::st
 Row row_of(const nlohmann::json& r, const std::string& where, const std::string& file) {
   if (!r.is_object()) refuse(file, where + " is no object");
   Row row{.size = number_of(r, "size", where, file).value,
+          .count = r.contains("count") ? number_of(r, "count", where, file).value : 0,
           .type = text_of(r, "type"),
           .redop = text_of(r, "redop"),
           .root = text_of(r, "root"),
