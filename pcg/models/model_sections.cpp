@@ -92,8 +92,6 @@ struct FieldReader {
     if (const auto kind = r.choice(f.key, kActivations)) c.*member = *activation_called(kActivations[*kind]);
   }
 };
-void read_field(base::MapReader& r, const Field& f, TransformerConfig& c) { std::visit(FieldReader{r, f, c}, f.member); }
-
 void read_attention_kind(base::MapReader& r, TransformerConfig& c) {
   if (const auto kind = r.choice("attention", kAttentionKinds)) c.attention = static_cast<AttentionKind>(*kind);
 }
@@ -119,7 +117,7 @@ const Yaml* text_part(const Yaml& document) {
 }  // namespace
 
 void read_overrides(base::MapReader& r, TransformerConfig& c) {
-  for (const char* key : {"sequence_length", "dropout", "expert_imbalance"}) read_field(r, *field(key), c);
+  for (const char* key : {"sequence_length", "dropout", "expert_imbalance"}) std::visit(FieldReader{r, *field(key), c}, field(key)->member);
   read_attention_kind(r, c);
 }
 
@@ -129,7 +127,7 @@ std::optional<TransformerConfig> read_transformer(const base::Yaml& section, con
   TransformerConfig c;
   c.name = r.text("name").value_or(c.name);
   for (const char* key : {"layers", "hidden", "heads", "vocab", "sequence_length"}) r.require(key);
-  for (const Field& f : fields()) read_field(r, f, c);
+  for (const Field& f : fields()) std::visit(FieldReader{r, f, c}, f.member);
   read_attention_kind(r, c);
   c.pattern = r.text("pattern").value_or("");
   c.mtp_pattern = r.text("mtp_pattern").value_or("");

@@ -32,10 +32,6 @@ struct HuggingFaceModel {
 // sequence_length, attention and dropout, which any model that is described by numbers may have.
 void read_overrides(base::MapReader& reader, TransformerConfig& config);
 
-// An entry of a file of ours, with the keys of the entry that it is `like`, which its own replace. Those it may be like are in a map of
-// the file.
-[[nodiscard]] base::Yaml whole_section(const base::Yaml& file, base::Yaml entry);
-
 // Published transformers (published.yaml). Throws base::InputError: an entry of that file is wrong.
 [[nodiscard]] std::map<std::string, ModelConfig, std::less<>> published_transformers();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.hpp"
+
 namespace pcg::models {
 
 std::span<const Field> fields() {
@@ -41,6 +43,20 @@ std::span<const Field> fields() {
 const Field* field(std::string_view key) {
   const auto at = std::ranges::find(fields(), key, &Field::key);
   return at == fields().end() ? nullptr : &*at;
+}
+
+base::Yaml whole_section(const base::Yaml& file, base::Yaml section) {
+  using base::Yaml;
+  const Yaml* like = section.find("like");
+  if (like == nullptr) return section;
+  const Yaml* kind = nullptr;
+  for (const Yaml::Entry& part : file.entries)
+    if (const Yaml* found = part.value.find(like->scalar)) kind = found;
+  BASE_CHECK(kind != nullptr, "nothing is called {}", like->scalar);
+  Yaml whole = whole_section(file, *kind);
+  section.erase("like");
+  for (const Yaml::Entry& e : section.entries) whole.set(e.key, e.value);
+  return whole;
 }
 
 }  // namespace pcg::models

@@ -1,10 +1,12 @@
 #pragma once
-// The members of a TransformerConfig by the keys that a `transformer:` section has for them. Private to pcg/models.
+// The members of a TransformerConfig by the keys that a `transformer:` section has for them, and entries of files with such keys. Private
+// to pcg/models.
 
 #include <span>
 #include <string_view>
 #include <variant>
 
+#include "base/yaml/tree.hpp"
 #include "pcg/models/families/transformer.hpp"
 
 namespace pcg::models {
@@ -20,5 +22,8 @@ struct Field {
 [[nodiscard]] std::span<const Field> fields();
 // nullptr: no such key.
 [[nodiscard]] const Field* field(std::string_view key);
+// An entry of a file of ours, with the keys of the entry that it is `like`, which its own replace. Those it may be like are in a map of
+// the file.
+[[nodiscard]] base::Yaml whole_section(const base::Yaml& file, base::Yaml entry);
 
 }  // namespace pcg::models

@@ -61,10 +61,6 @@ bool Config::given(std::string_view key) {
   return y && !y->is_null();
 }
 
-bool Config::is_null(std::string_view key) const {
-  const Yaml* y = reader_.node().find(key);
-  return y != nullptr && y->is_null();
-}
 std::string Config::word(std::string_view key) const {
   const std::size_t point = key.find('.');
   const Yaml* y = reader_.node().find(key.substr(0, point));

@@ -30,7 +30,6 @@ class Config {
   // The words, or the numbers as words, of a list; empty: absent.
   std::vector<std::string> words(std::string_view key);
   bool given(std::string_view key);
-  [[nodiscard]] bool is_null(std::string_view key) const;
   [[nodiscard]] bool is_asked(std::string_view key) const { return asked_.contains(key); }
   // What is written at "KEY" or "KEY.KEY"; empty: nothing, or no scalar.
   [[nodiscard]] std::string word(std::string_view key) const;

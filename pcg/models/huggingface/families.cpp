@@ -12,7 +12,6 @@
 #include "base/yaml/parse.hpp"
 #include "pcg/models/families/fields.hpp"
 #include "pcg/models/families/layers.hpp"
-#include "pcg/models/model_sections.hpp"
 
 namespace pcg::models {
 
@@ -68,7 +67,7 @@ class Member {
 
   void operator()(std::int64_t TransformerConfig::*member) const {
     c_.*member = said_.usual.empty() ? 1 : constant(said_.usual);
-    if (!key_.empty() && f_.is_null(key_)) c_.*member = 0;
+    if (!key_.empty() && !f_.given(key_)) c_.*member = 0;  // null
     else if (!key_.empty())
       c_.*member =
           f_.size(key_, c_.*member, said_.nullable ? 0 : static_cast<std::int64_t>(field_.least), static_cast<std::int64_t>(field_.most));
@@ -76,9 +75,10 @@ class Member {
     if (c_.*member > kMostSize) f_.reader().complain(key_, fmt::format("makes {} of {}", field_.key, c_.*member), "is it a slip?");
   }
   void operator()(bool TransformerConfig::*member) const {
-    if (field_.key == "router") c_.*member = (key_.empty() ? said_.usual : f_.text(key_, said_.usual)) == "sigmoid";
-    else if (said_.nullable) c_.*member = key_.empty() ? said_.usual == "true" : f_.given(key_);
-    else c_.*member = key_.empty() ? said_.usual == "true" : f_.flag(key_, said_.usual == "true");
+    const bool usual = said_.usual == "true" || said_.usual == "sigmoid";
+    if (key_.empty()) c_.*member = usual;
+    else if (field_.key == "router") c_.*member = f_.text(key_, said_.usual) == "sigmoid";
+    else c_.*member = said_.nullable ? f_.given(key_) : f_.flag(key_, usual);
   }
   void operator()(double TransformerConfig::*member) const { c_.*member = f_.rate(key_, std::stod(said_.usual)); }
   void operator()(Unary::Kind TransformerConfig::*member) const { c_.*member = f_.function(key_, *activation_called(said_.usual)); }
@@ -185,6 +185,7 @@ ModelConfig read_family(const std::string& family, Config& f) {
   read_layer_lists(f, c);
   if (const Yaml* only = row.find("only")) check_values(f, *only);
   if (const Yaml* notes = row.find("notes")) add_notes(f, *notes);
+  if (c.wide_qk_norm) f.note("norms over queries and keys of all heads keep attention whole: tensor ranks do not share its heads");
   if (row.find("alibi") && !c.rope) f.note("distances between positions (alibi) are added to no scores");
   if (f.reader().sink().empty()) check_names(f, c);
   const Yaml* model = row.find("model");

@@ -64,9 +64,8 @@ void restore_weights(Model& model) {
   const auto is_weight = [&](const Node& n, const Tensor& weight) {
     return n.outputs.size() == 1 && weight.count() > 1 && !wiring.is_output(n.outputs[0]) &&
            std::ranges::none_of(weight.sizes, [](std::int64_t s) { return s < 1; }) &&
-           std::ranges::all_of(wiring.readers(n.outputs[0]), [&](const Node* r) {
-             return kReaders.contains(r->type) && r->inputs[0] != n.outputs[0];
-           });
+           std::ranges::all_of(wiring.readers(n.outputs[0]),
+                               [&](const Node* r) { return kReaders.contains(r->type) && r->inputs[0] != n.outputs[0]; });
   };
   std::vector<Node> left;
   for (const Node& n : model.nodes) {
