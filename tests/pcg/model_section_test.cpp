@@ -138,7 +138,12 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
         transformer(
             {.hidden = 8, .heads = 2, .vocab = 11, .sequence_length = 5, .parallel_residual = true, .single_norm = true, .qk_norm = true},
             1));
+  // Gains and biases of 8 queries' numbers and of 8 keys'; a number for each of 11 tokens.
+  CHECK(load(sizes + "wide_qk_norm: true, reordered_norm: true, head_bias: true}").parameters() ==
+        load(sizes + "rope: false}").parameters() + 2 * (8 + 8) + 11);
   for (const auto& [keys, message] : std::vector<std::pair<std::string, std::string>>{
+           {"wide_qk_norm: true, qk_norm: true", "wide_qk_norm excludes qk_norm and kv_rank"},
+           {"reordered_norm: true, parallel_residual: true", "reordered_norm has no norm before the parts"},
            {"kv_rank: 4", "latent attention (kv_rank) needs rope_dim and value_dim beside head_dim"},
            {"query_rank: 4", "query_rank, rope_dim and value_dim are of latent attention, which has a kv_rank"},
            {"kv_rank: 4, rope_dim: 2, value_dim: 4, qk_norm: true", "no kv_heads, no qk_norm"},
@@ -155,7 +160,7 @@ TEST_CASE("keys of latent attention, of mixtures and of layers that differ") {
            {"experts: 4, dense_layers: 2", "2 dense_layers of 1 layers"},
            {"experts: 4, shared_ffn: 4, shared_experts: 1", "shared_ffn is given, too"},
            {"single_norm: true", "single_norm is of a parallel_residual"},
-           {"post_norm: true, sandwich_norm: true", "post_norm and sandwich_norm exclude each other"},
+           {"post_norm: true, sandwich_norm: true", "post_norm, sandwich_norm and reordered_norm exclude each other"},
            {"mtp_layers: 1, head: false", "mtp_layers predict tokens: they need a head"},
            {"mtp_layers: 1, mtp_shared: true", "mtp_shared is of several mtp_layers"},
            {"mamba_heads: 4", "mamba_heads and mtp_pattern are of a hybrid, which has a pattern"},
