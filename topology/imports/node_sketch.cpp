@@ -54,7 +54,7 @@ base::Seconds NodeSketch::latency(std::string_view link) const {
   if (link == "nvlink" && direct_preset_.empty() && !switched_preset_.empty()) return 2 * latency("nvswitch");
   const bool crossbar = link == "nvswitch";
   for (const std::string_view preset : {std::string_view(crossbar ? switched_preset_ : direct_preset_),
-                                        std::string_view(crossbar || link == "nvlink" ? "" : switched_preset_),
+                                        crossbar || link == "nvlink" ? std::string_view() : std::string_view(switched_preset_),
                                         std::string_view(crossbar             ? "dgx-2"
                                                          : link == "ethernet" ? "aws-p3.16xlarge"
                                                          : link == "xgmi"     ? "mi300x-node"
