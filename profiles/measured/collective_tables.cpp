@@ -103,7 +103,7 @@ bool is_single_process(const CsvTable& t, const CsvRow& row) { return t.cell(row
 // A host that launches for all GPUs one after another, or from Python: up to a quarter above its least time, a row has measured the host.
 constexpr double kLaunchBound = 1.25;
 
-// Least number in a column over the rows of a machine whose host the rows may have measured, for each collective.
+// Least time of each collective over the rows that may have measured a host; time(row): nullopt for the others.
 std::map<std::string, double> least_times(const CsvTable& t, const std::function<std::optional<double>(const CsvRow&)>& time) {
   std::map<std::string, double> least;
   for (const CsvRow& row : t.rows())
