@@ -78,6 +78,15 @@ void check_connected(const NodeType& type, const NodeTables& t, bool needs_nics,
   }
 }
 
+// Without peer access what GPUs on one PCIe switch exchange goes up to the host's memory and down again (NCCL's transport "SHM").
+Path joined(Path up, const Path& down) {
+  up.links.insert(up.links.end(), down.links.begin(), down.links.end());
+  up.bandwidth = std::min(up.bandwidth, down.bandwidth);
+  up.latency += down.latency;
+  up.kind = RouteKind::one_socket;
+  return up;
+}
+
 // The best of the paths to the CPUs, as best_paths ranks paths to one; nullopt: there is none.
 std::optional<std::pair<int, Path>> nearest_cpu(const NodeType& type, const std::vector<Path>& paths) {
   std::optional<std::pair<int, Path>> best;
@@ -187,7 +196,11 @@ NodeTables ClusterBuilder::make_tables(const NodeType& type, const TypeLayout& l
   for (const int nic : nics) t.failed_nics.push_back(nth(type.vertices, nic).left == 0);
   for (int gpu = 0; gpu < t.gpus; ++gpu) {
     const auto paths = paths_from(gpu);
-    for (int other = 0; other < t.gpus; ++other) t.between_gpus.push_back(nth(paths, other));
+    const auto host = type.peer_access ? std::nullopt : nearest_cpu(type, paths);
+    const auto from_host = host ? to_gpus(host->first) : std::vector<Path>();
+    for (int other = 0; other < t.gpus; ++other)
+      t.between_gpus.push_back(host && nth(paths, other).kind == RouteKind::switches ? joined(host->second, nth(from_host, other))
+                                                                                     : nth(paths, other));
     for (const int nic : nics) t.to_nic.push_back(nth(paths, nic));
     if (reducer >= 0) t.to_switch.push_back(nth(paths, reducer));
     if (fabric >= 0) t.to_fabric.push_back(nth(paths, fabric));

@@ -58,7 +58,8 @@ struct NodeType {
   std::string gpu_type;
   std::optional<base::Bytes> memory;
   DeviceSpeed speed;
-  double host_speed = 1;  // the factor of the speed at which its hosts launch
+  double host_speed = 1;    // the factor of the speed at which its hosts launch
+  bool peer_access = true;  // GPUs reach each other's memory over PCIe
   int gpus = 0;
   std::vector<Vertex> vertices;
   std::vector<Wire> wires;

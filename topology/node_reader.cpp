@@ -52,6 +52,7 @@ void read_gpus(NodeScope& s, const base::Yaml& gpus, const std::string& path, No
   if (limit && !(limit->value() > 0)) map.complain("power_limit", "a GPU draws more than 0 W");
   type.speed.power_limit = limit.value_or(base::Watts(0));
   type.host_speed = map.number("host_speed", kLeastSpeed, kMostSpeed).value_or(1);
+  type.peer_access = map.boolean("peer_access").value_or(true);
   map.require("count");
   if (const auto* count = gpus.find("count")) type.mark = count->mark;
   map.finish();

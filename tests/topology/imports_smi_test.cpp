@@ -141,3 +141,17 @@ TEST_CASE("text that is no topology is left to others") {
        {"", "\n\n", "foreshard: 1\ncluster: {}\n", "GPU0 is busy\n", "{\"traceEvents\": []}", "SwitchName\n", "a,b\n1,2\n"})
     CHECK(import_errors(text) == "foreign");
 }
+
+TEST_CASE("a matrix of peer access behind the other says whether GPUs reach each other's memory") {
+  const std::string matrix = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPIX\t0-63\t0\nGPU1\tPIX\t X \t0-63\t0\n\nLegend:\n";
+  const auto denied = [](const topology::ImportedTopology& t) { return t.yaml.find("peer_access: false") != std::string::npos; };
+  const auto behind = [&](const std::string& cell) {
+    return matrix + "\n \tGPU0\tGPU1\t\n GPU0\tX\t" + cell + "\n GPU1\t" + cell + "\tX\n";
+  };
+  CHECK(!denied(import(behind("OK"))));
+  for (const std::string cell : {"NS", "GNS", "CNS"}) CHECK(denied(import(behind(cell))));
+  CHECK(load(import(behind("GNS"))).route(gpu(0), gpu(1)).links.size() == 4);
+  CHECK(import_errors(behind("PIX")).find("a second matrix begins here") != std::string::npos);
+  CHECK(denied(import(matrix, {.gpu = "rtx4090-24gb"})));  // by the table of machines
+  CHECK(!denied(import(matrix, {.gpu = "l40s-48gb"})));
+}

@@ -159,3 +159,20 @@ TEST_CASE("of NICs that are equally near a GPU uses the one with the wider path"
       "wide}, {between: [switch0, nic0], link: thin}, {between: [switch0, nic1], link: wide}]}, network: {type: switch, link: ib}}");
   CHECK(std::ranges::equal(c.nics_of(gpu(0)), std::array{1}));
 }
+
+TEST_CASE("without peer access GPUs on one PCIe switch exchange through the host, over the switch's own link twice") {
+  const auto c = [](const std::string& more) {
+    return cluster_of(
+        "{nodes: 1, links: {pcie: {bandwidth: 32 GB/s, latency: 1 us}, bridge: {bandwidth: 56 GB/s, latency: 1 us}}, node: {gpus: {type: "
+        "t, count: 3" +
+        more +
+        "}, components: [switch0, cpu0], wires: [{between: [\"gpu[0-1]\", switch0], link: pcie}, {between: [switch0, cpu0], link: pcie}, "
+        "{between: [gpu2, cpu0], link: pcie}, {between: [gpu0, gpu2], link: bridge}]}}");
+  };
+  CHECK(route_text(c(""), 0, 1) == "node0:gpu0->switch0, node0:switch0->gpu1 at 32 GB/s in 2 us");
+  const auto staged = c(", peer_access: false");
+  CHECK(route_text(staged, 0, 1) ==
+        "node0:gpu0->switch0, node0:switch0->cpu0, node0:cpu0->switch0, node0:switch0->gpu1 at 32 GB/s in 4 us");
+  CHECK(route_text(staged, 1, 2) == route_text(c(""), 1, 2));                // through the CPU as it is
+  CHECK(route_text(staged, 0, 2) == "node0:gpu0->gpu2 at 56 GB/s in 1 us");  // a bridge stays
+}

@@ -48,7 +48,8 @@ MachineFacts read_gpu_row(base::MapReader row, const std::vector<MachineFacts>& 
     take(row.number(key), *number);
   for (const auto& [key, number] : {std::pair{"sm", &f.sm}, {"links", &f.links}, {"rack", &f.rack}})
     if (const auto n = row.integer(key)) *number = static_cast<int>(*n);
-  for (const auto& [key, flag] : {std::pair{"nvls", &f.nvls}, {"by_links", &f.by_links}, {"peerless", &f.peerless}})
+  for (const auto& [key, flag] :
+       {std::pair{"nvls", &f.nvls}, {"by_links", &f.by_links}, {"peerless", &f.peerless}, {"peer_access", &f.peer_access}})
     take(row.boolean(key), *flag);
   return f;
 }

@@ -14,7 +14,7 @@ struct MachineFacts {
   std::string peers = "nvlink";  // the type of links between GPUs
   int sm = 0, links = 0, rack = 0;
   double each = 25, pcie = 16, xbus = 10, nic = 12.5, c2c = 0;  // GB/s
-  bool nvls = false, by_links = false, peerless = false;
+  bool nvls = false, by_links = false, peerless = false, peer_access = true;
   std::string direct, switched;
 };
 

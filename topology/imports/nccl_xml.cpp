@@ -85,7 +85,7 @@ void name_gpus(NcclNode& n) {
   auto choice = choose_gpu(n.config.gpu, clues, n.sketch);
   n.facts = std::move(choice.facts);
   n.figures = choice.figures;
-  n.sketch.add_gpus(std::move(choice.type), static_cast<int>(n.gpus.size()));
+  n.sketch.add_gpus(std::move(choice.type), static_cast<int>(n.gpus.size()), n.facts.peer_access);
   if (clues.peers.empty()) return;
   n.facts.peers = clues.peers;
   n.sketch.note(fmt::format("Links of type {} of {} each, one way: the file has their number only.", clues.peers,

@@ -85,9 +85,11 @@ int NodeSketch::link(std::string_view name, base::BytesPerSecond bandwidth, Figu
   return static_cast<int>(links_.size()) - 1;
 }
 
-void NodeSketch::add_gpus(std::string type, int count) {
+void NodeSketch::add_gpus(std::string type, int count, bool peer_access) {
   gpu_type_ = std::move(type);
   gpus_ = count;
+  peer_access_ = peer_access;
+  if (!peer_access) note("GPUs have no peer access over PCIe: what they exchange goes through the host's memory.");
 }
 
 std::string NodeSketch::add(const char* kind, int number, SwitchKind switch_kind) {
@@ -149,6 +151,7 @@ base::Yaml NodeSketch::links_yaml(const std::vector<std::string>& names) const {
 base::Yaml NodeSketch::node_yaml(const std::vector<std::string>& names) const {
   auto node = base::Yaml::make_map();
   node.set("gpus", base::map_of({{"type", base::Yaml::make_scalar(gpu_type_)}, {"count", base::Yaml::make_scalar(std::to_string(gpus_))}}));
+  if (!peer_access_) put(*node.find("gpus"), "peer_access", "false");
   if (fabric_link_ >= 0) {
     node.set("domain", domain_);
     put(*node.find("domain"), "link", nth(names, fabric_link_));

@@ -26,7 +26,8 @@ class NodeSketch {
   // whether the file says how fast the link is, or its GPU's data sheet; else the description marks the link as assumed.
   enum class Figures { known, assumed };
   int link(std::string_view name, base::BytesPerSecond bandwidth, Figures figures = Figures::known);
-  void add_gpus(std::string type, int count);
+  // `peer_access`: whether they reach each other's memory over PCIe.
+  void add_gpus(std::string type, int count, bool peer_access = true);
   [[nodiscard]] std::string add_cpu() { return add("cpu", cpus_++); }
   [[nodiscard]] std::string add_nic() { return add("nic", nics_++); }
   [[nodiscard]] std::string add_switch(SwitchKind kind = SwitchKind::plain) { return add("switch", switches_++, kind); }
@@ -74,6 +75,7 @@ class NodeSketch {
   std::vector<Wire> wires_;
   int network_link_ = -1;
   int fabric_link_ = -1;
+  bool peer_access_ = true;
   base::Yaml domain_;  // without its link, whose name is not final
   std::vector<std::string> notes_;
 };

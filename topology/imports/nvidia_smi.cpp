@@ -92,7 +92,7 @@ void choose(SmiNode& n, const std::vector<NvlinkDomain>& domains) {
 void name_devices(SmiNode& n) {
   int gpus = 0;
   for (const auto& d : n.m.devices) gpus += d.gpu ? 1 : 0;
-  n.sketch.add_gpus(n.type, gpus);
+  n.sketch.add_gpus(n.type, gpus, n.m.peer_access && n.facts.peer_access);
   gpus = 0;
   std::vector<std::string> renamed;
   for (const auto& d : n.m.devices) {

@@ -34,8 +34,6 @@ std::string without_escapes(std::string_view line) {
   return out;
 }
 
-bool is_gpu(std::string_view word) { return is_smi_gpu(word); }
-
 // "NV12" and the words of kDistances; nullopt for any other.
 std::optional<SmiCell> cell_of(std::string_view word) {
   const auto known = std::ranges::find(kDistances, word, &std::pair<std::string_view, Distance>::first);
@@ -65,8 +63,8 @@ std::vector<std::string> taken_apart(std::string_view word) {
 
 // A header names at least one GPU first; a row has a cell there.
 bool is_header(const Row& row) {
-  return is_gpu(row.words[0]) &&
-         (row.words.size() == 1 || (!cell_of(row.words[1]) && (is_gpu(row.words[1]) || row.words[1] == "CPU" ||
+  return is_smi_gpu(row.words[0]) &&
+         (row.words.size() == 1 || (!cell_of(row.words[1]) && (is_smi_gpu(row.words[1]) || row.words[1] == "CPU" ||
                                                                row.words[1].find_first_of("0123456789") != std::string::npos)));
 }
 
@@ -78,13 +76,13 @@ class MatrixReader {
     take_apart();
     const auto header = std::ranges::find_if(rows_, is_header);
     const auto first_row =
-        std::ranges::find_if(rows_, [](const Row& r) { return is_gpu(r.words[0]) && r.words.size() > 1 && cell_of(r.words[1]); });
+        std::ranges::find_if(rows_, [](const Row& r) { return is_smi_gpu(r.words[0]) && r.words.size() > 1 && cell_of(r.words[1]); });
     if (header == rows_.end() && first_row == rows_.end()) return std::nullopt;
     if (header == rows_.end() || first_row < header)
       refuse(source_.at(first_row->line), "rows of a topology matrix, but its header is missing",
              "copy the whole output of nvidia-smi topo -m");
     const auto second = std::find_if(header + 1, rows_.end(), is_header);
-    if (second != rows_.end()) refuse(source_.at(second->line), "a second matrix begins here", "one node per file");
+    if (second != rows_.end()) read_peer_access(second);
     read_header(*header);
     for (auto row = header + 1; row != rows_.end() && !in_legend_; ++row) read_row(*row);
     for (const auto& row : rows_) read_legend(row);
@@ -116,6 +114,15 @@ class MatrixReader {
       matrix_.notes.push_back(fmt::format("{} words of the matrix were several columns glued together; they are taken apart.", glued));
   }
 
+  // What `nvidia-smi topo -p2p rw` prints behind the matrix: whether GPUs reach each other's memory ("OK").
+  void read_peer_access(std::vector<Row>::iterator header) {
+    const auto has = [](auto&& is) { return [is](const Row& r) { return is_smi_gpu(r.words[0]) && std::ranges::any_of(r.words, is); }; };
+    if (std::any_of(header, rows_.end(), has([](const auto& word) { return word != "X" && cell_of(word); })))
+      refuse(source_.at(header->line), "a second matrix begins here", "one node per file");
+    matrix_.peer_access = std::any_of(header, rows_.end(), has([](const auto& word) { return word == "OK"; }));
+    rows_.erase(header, rows_.end());
+  }
+
   void read_header(const Row& header) {
     for (std::size_t i = 0; i < header.words.size(); ++i) {
       const auto& word = header.words[i];
@@ -126,7 +133,7 @@ class MatrixReader {
       }
       if (std::ranges::find(matrix_.devices, word, &SmiDevice::name) != matrix_.devices.end())
         complain(header.line, fmt::format("{} is a column twice", word));
-      matrix_.devices.push_back({.name = word, .legend = "", .gpu = is_gpu(word), .numa = std::nullopt});
+      matrix_.devices.push_back({.name = word, .legend = "", .gpu = is_smi_gpu(word), .numa = std::nullopt});
       if (matrix_.devices.size() > kMaxDevices)
         refuse(source_.at(header.line), fmt::format("more than {} devices in one node", kMaxDevices));
     }

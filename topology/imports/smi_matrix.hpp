@@ -32,6 +32,7 @@ struct SmiMatrix {
   std::vector<SmiDevice> devices;  // in the order of the columns
   std::vector<SmiCell> cells;      // [row * devices + column], symmetric
   std::string peers = "nvlink";    // the type of the links that SmiCell::nvlinks counts
+  bool peer_access = true;         // false: another matrix says that no GPU reaches another's memory over PCIe
   std::vector<std::string> notes;
 
   [[nodiscard]] const SmiCell& at(std::size_t row, std::size_t column) const { return cells[row * devices.size() + column]; }

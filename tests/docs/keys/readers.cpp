@@ -202,7 +202,7 @@ auto cluster_value(const Yaml& document) {
   const topology::Cluster c = topology::load_cluster(topology::expand_cluster(*document.find("cluster"), "cluster"), "cluster");
   const bool is_assumed = std::ranges::any_of(c.links(), [&](const topology::Link& l) { return c.is_assumed(l.type); });
   return std::make_tuple(is_assumed, reports::cluster_json(c), topology::kind_of(c.devices()[0]), c.network_profile(),
-                         c.in_network_switch(base::DeviceId(0)).has_value());
+                         c.in_network_switch(base::DeviceId(0)).has_value(), c.route(base::DeviceId(0), base::DeviceId(1)).links);
 }
 
 // The cluster with so many nodes, of so many NICs each.
@@ -227,6 +227,7 @@ std::vector<KeyReader> cluster_readers() {
       cluster + "  network: {type: custom, link: ib, switches: [a, b], attach: [{nodes: 0, to: a}, {nodes: 1, to: b}], links: [{between: "
                 "[a, b]}]}",
       cluster + "    domain: {nodes: 2, link: ib, in_network: true}",
+      cluster_of(2, "switch0, nic0") + "      - {between: [\"gpu[0-1]\", switch0], link: pcie}\n  network: {type: switch, link: ib}",
   });
   Yaml typed = yaml(cluster + "  network: {type: switch, link: ib}");
   Yaml& section = *typed.find("cluster");
