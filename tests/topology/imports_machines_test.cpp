@@ -199,6 +199,11 @@ TEST_CASE("rocm-smi: GPUs one hop apart have a link, others lead through them") 
                        "GPU1   50000-200000   N/A   50000-50000\nGPU2   50000-50000   50000-50000   N/A\n";
   CHECK(load(import(counted, {.gpu = "mi250x-64gb"})).route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(200e9));
   CHECK(refused_with(kRocm.substr(0, kRocm.find("GPU2   XGMI")), "\"Link Type between two GPUs\" is missing or cut off"));
+  CHECK(import(with(kRocm, "GPU[0]", "GPU 0")).cpus == import(kRocm).cpus);  // as older ones write it
+  const auto types =
+      import("==== Link Type between two GPUs ====\n     GPU0   GPU1\nGPU0   0   XGMI\nGPU1   XGMI   0\n");  // --showtopotype
+  CHECK(load(types).route(gpu(0), gpu(1)).links.size() == 1);
+  CHECK(notes_have(types, "all, without a table of hops"));
   CHECK(refused_with(with(kRocm, "GPU2   2   1   0", "GPU2   2   1"), "is no row of 3 cells"));
 }
 

@@ -38,6 +38,14 @@ TEST_CASE("the node may be a preset's") {
   CHECK(load(import("SwitchName=s Nodes=n[0-3]\n", {.preset = "summit"})).nodes() == 4);  // one leaf: a switch
 }
 
+TEST_CASE("what scontrol shows of a topology is read: levels, and nodes named again above their leaves") {
+  const auto t = import(
+      "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[4-7]\n"
+      "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[0-7] Switches=s[0-1]\n");
+  CHECK(t.nodes == 8);
+  CHECK(network_of(t).find("nodes_per_leaf: 4") != std::string::npos);
+}
+
 TEST_CASE("one switch is a switch") {
   CHECK(network_of(import("SWITCHNAME=s NODES=a,b,c\n")) == "  network: {type: switch, link: infiniband}");
 }

@@ -155,3 +155,11 @@ TEST_CASE("a matrix of peer access behind the other says whether GPUs reach each
   CHECK(denied(import(matrix, {.gpu = "rtx4090-24gb"})));  // by the table of machines
   CHECK(!denied(import(matrix, {.gpu = "l40s-48gb"})));
 }
+
+TEST_CASE("GPUs of one NUMA node share a CPU, though a virtual machine calls them SYS apart") {
+  const auto t = import(
+      "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\nGPU0\tX\tSYS\tSYS\t0-3\t0\nGPU1\tSYS\tX\tSYS\t0-3\t0\n"
+      "GPU2\tSYS\tSYS\tX\t4-7\t1\n");
+  CHECK(t.cpus == 2);
+  CHECK(notes_have(t, "SYS apart, but of one NUMA node"));
+}

@@ -48,17 +48,15 @@ RocmTables read_tables(const SourceText& source) {
                fmt::format("{} of table \"{}\" is no row of {} cells in the order of its columns", words[0], title, r.gpus.size()),
                "is the text cut off?");
       rows.emplace_back(words.begin() + 1, words.end());
-    } else if (words[0].starts_with("GPU[") && words.size() > 2 && words[words.size() - 2] == "Node:") {
-      const auto gpu = parse_count(std::string_view(words[0]).substr(4, words[0].find(']') - 4));
+    } else if (words[0].starts_with("GPU") && words.size() > 2 && words[words.size() - 2] == "Node:") {  // "GPU[0]", older ones "GPU 0"
+      const auto gpu = parse_count(words[0] == "GPU" ? words[1] : words[0].substr(4, words[0].find(']') - 4));
       if (gpu && *gpu < static_cast<int>(r.gpus.size())) r.gpus[static_cast<std::size_t>(*gpu)].numa = parse_count(words.back());
     }
   }
-  for (const char* const wanted : {"Hops", "Link Type"})
-    if (r.gpus.empty() || r.tables[wanted].size() != r.gpus.size())
-      refuse(source.at(1), fmt::format("rocm-smi's table \"{} between two GPUs\" is missing or cut off", wanted),
+  for (const auto& name : kRead)
+    if (const auto rows = r.tables[name].size(); r.gpus.empty() || (rows != r.gpus.size() && (rows > 0 || name == "Link Type")))
+      refuse(source.at(1), fmt::format("rocm-smi's table \"{} between two GPUs\" is missing or cut off", name),
              "copy the whole output of rocm-smi --showtopo");
-  if (const auto rows = r.tables["Bandwidth"].size(); rows > 0 && rows < r.gpus.size())
-    refuse(source.at(1), "rocm-smi's table of bandwidths is cut off");
   return r;
 }
 
@@ -72,14 +70,15 @@ int links_between(const std::string& bandwidth) {
 
 SmiCell cell(const SourceText& source, RocmTables& r, std::size_t a, std::size_t b) {
   if (a == b) return {};
-  const auto &type = r.tables["Link Type"][a][b], &hop = r.tables["Hops"][a][b];
+  const auto& hops_of = r.tables["Hops"];  // --showtopotype prints none
+  const std::string type = r.tables["Link Type"][a][b], hop = hops_of.empty() ? "1" : hops_of[a][b];
   const auto bad = [&](const std::string& what) {
     refuse(source.at(r.gpus[a].line), fmt::format("{} to {}: {}", r.gpus[a].name, r.gpus[b].name, what));
   };
   if (type != "XGMI" && type != "PCIE") bad(fmt::format("\"{}\" is no link type that is known: XGMI, PCIE", type));
   const auto hops = parse_count(hop);
   if (!hops || *hops < 1) bad(fmt::format("\"{}\" is no number of hops", hop));
-  if (r.tables["Link Type"][b][a] != type || r.tables["Hops"][b][a] != hop) bad("not the same the other way round");
+  if (r.tables["Link Type"][b][a] != type || (!hops_of.empty() && hops_of[b][a] != hop)) bad("not the same the other way round");
   // More hops lead through other GPUs.
   if (type == "XGMI" && hops == 1)
     return {Distance::unknown, r.tables["Bandwidth"].empty() ? 1 : links_between(r.tables["Bandwidth"][a][b])};
@@ -96,7 +95,8 @@ std::optional<ImportedTopology> import_rocm_smi(std::string_view text, const std
   for (std::size_t a = 0; a < tables.gpus.size(); ++a)
     for (std::size_t b = 0; b < tables.gpus.size(); ++b) matrix.cells.push_back(cell(source, tables, a, b));
   if (tables.tables["Bandwidth"].empty())
-    matrix.notes.emplace_back("One xGMI link joins GPUs that are one hop apart; of more, rocm-smi --shownodesbw knows: append its output.");
+    matrix.notes.emplace_back(
+        "One xGMI link joins GPUs one hop apart (all, without a table of hops); rocm-smi --shownodesbw knows of more: append its output.");
   return node_of_matrix(matrix, source, kRocmFormat, file, config);
 }
 

@@ -179,7 +179,8 @@ void read_setting(SlurmLines& s, const Setting& setting, SlurmSwitch& entry) {
   else if (setting.key == "switches") entry.switches = expand(s, setting.value, entry.line);
   else if (setting.key == "linkspeed") entry.link_speed = setting.value;
   else if (setting.key == "blocksizes") read_block_sizes(s, setting.value, entry.line);
-  else complain(s, entry.line, fmt::format("\"{}\" is not known", setting.key), base::suggest(setting.key, kKeys));
+  else if (setting.key != "level")
+    complain(s, entry.line, fmt::format("\"{}\" is not known", setting.key), base::suggest(setting.key, kKeys));
 }
 
 void add(SlurmLines& s, SlurmSwitch entry, std::vector<SlurmSwitch>& to, const char* what) {
@@ -200,6 +201,8 @@ void read_line(SlurmLines& s, const Line& line) {
   SlurmSwitch entry;
   entry.line = line.number;
   for (const auto& setting : *settings) read_setting(s, setting, entry);
+  // `scontrol show topology` counts levels, and names again the nodes of the leaves below.
+  if (std::ranges::find(*settings, "level", &Setting::key) != settings->end() && !entry.switches.empty()) entry.nodes.clear();
   if (kind == "switchname") add(s, std::move(entry), s.topology.switches, "switch");
   else if (kind == "blockname") add(s, std::move(entry), s.topology.blocks, "block");
   else if (kind != "blocksizes") complain(s, line.number, "a line begins with SwitchName=, BlockName= or BlockSizes=");

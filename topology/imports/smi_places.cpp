@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace topology::imports {
@@ -42,9 +41,9 @@ void find_contradictions(const SmiMatrix& m, std::vector<std::string>& problems)
   }
 }
 
-// Joins groups for which `may` holds of a pair of their devices, unless the matrix says of any pair that they are apart. A group's number
-// is that of one of its devices.
-bool join_unless_separated(const SmiMatrix& m, Groups& cpu, const std::function<bool(const SmiDevice&, const SmiDevice&)>& may) {
+// Joins groups with devices of no known NUMA node, unless the matrix says of any pair that they are apart. A group's number is that of one
+// of its devices.
+bool join_unless_separated(const SmiMatrix& m, Groups& cpu) {
   const auto n = cpu.size();
   std::vector<std::vector<bool>> apart(n, std::vector<bool>(n, false));  // of groups
   const auto group = [&](std::size_t device) { return static_cast<std::size_t>(cpu[device]); };
@@ -55,7 +54,7 @@ bool join_unless_separated(const SmiMatrix& m, Groups& cpu, const std::function<
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = a + 1; b < n; ++b) {
       const auto to = group(a), from = group(b);
-      if (to == from || m.at(a, b).distance != Distance::unknown || apart[to][from] || !may(m.devices[a], m.devices[b])) continue;
+      if (to == from || m.at(a, b).distance != Distance::unknown || apart[to][from] || (m.devices[a].numa && m.devices[b].numa)) continue;
       join(cpu, a, b);
       for (std::size_t other = 0; other < n; ++other) {
         apart[to][other] = apart[to][other] || apart[from][other];
@@ -80,8 +79,15 @@ SmiPlaces place_devices(const SmiMatrix& m) {
   places.pxb = groups_within(m, Distance::pxb);
   places.cpu = groups_within(m, Distance::node);
   find_contradictions(m, places.problems);
-  (void)join_unless_separated(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return a.numa && a.numa == b.numa; });
-  if (join_unless_separated(m, places.cpu, [](const SmiDevice& a, const SmiDevice& b) { return !a.numa || !b.numa; }))
+  // A virtual machine's matrix calls all of them SYS apart.
+  for (std::size_t a = 0; a < m.devices.size(); ++a)
+    for (std::size_t b = a + 1; b < m.devices.size(); ++b) {
+      if (!m.devices[a].numa || m.devices[a].numa != m.devices[b].numa) continue;
+      if (places.cpu[a] != places.cpu[b] && m.at(a, b).distance == Distance::sys && places.notes.empty())
+        places.notes.emplace_back("GPUs that are SYS apart, but of one NUMA node, share a CPU here.");
+      join(places.cpu, a, b);
+    }
+  if (join_unless_separated(m, places.cpu))
     places.notes.emplace_back("GPUs of which the matrix shows neither a PCIe relation (only NVLink) nor a NUMA node share a CPU here.");
   number_from_zero(places.cpu);
   return places;
