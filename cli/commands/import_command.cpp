@@ -19,7 +19,7 @@ namespace cli {
 namespace {
 
 struct ImportFlags {
-  std::string file, json, output, device, cluster;
+  std::string file, network, json, output, device, cluster;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 
@@ -84,11 +84,19 @@ int write_trace(const imports::ImportedTrace& t, const ImportFlags& f) {
 
 int import(const ImportFlags& f) {
   check_outputs({{"--json", f.json}, {"--output", f.output}});
-  if (const auto text = small_text(f.file))
-    if (const auto found = topology::import_topology(*text, base::name_of_input(f.file), {.gpu = f.device, .preset = f.cluster})) {
-      if (!f.device.empty()) (void)profiles::device_profile(f.device);  // what has no profile no cluster can have
-      return write_topology(*found, f);
-    }
+  const auto read = [&](const std::string& file, const topology::ImportedTopology* node) {
+    const auto text = small_text(file);
+    const topology::ImportConfig config{.gpu = f.device, .preset = node == nullptr ? f.cluster : "", .node = node};
+    return text ? topology::import_topology(*text, base::name_of_input(file), config) : std::nullopt;
+  };
+  auto found = read(f.file, nullptr);
+  if (!f.network.empty()) found = found && found->gpus > 0 ? read(f.network, &*found) : std::nullopt;
+  if (!found && !f.network.empty())
+    base::refuse(f.network, "is no topology of Slurm's behind the file of a node", "the node's file goes first");
+  if (found) {
+    if (!f.device.empty()) (void)profiles::device_profile(f.device);  // what has no profile no cluster can have
+    return write_topology(*found, f);
+  }
   return write_trace(imports::import_trace(f.file), f);
 }
 
@@ -99,13 +107,14 @@ void add_import(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("import", "Read what other tools wrote: traces, collective tables, topologies");
   c->add_option(
        "file", f->file,
-       "A Kineto trace, Nsight Systems SQLite export, nccl-tests output, Chakra trace, collector's file; nvidia-smi topo -m, NCCL's XML, "
-       "topology.conf")
+       "A Kineto trace, Nsight Systems SQLite export, nccl-tests output, Chakra trace, collector's file; nvidia-smi topo -m, rocm-smi "
+       "--showtopo, NCCL's XML, topology.conf, topology.yaml")
       ->required();
+  c->add_option("network", f->network, "Behind a node's file: Slurm's topology of a cluster of such nodes");
   c->add_option("--json", f->json, "Write what was read as JSON; - is standard output");
   c->add_option("--output", f->output, "Write measurements (CSV), of a topology a cluster file (YAML)");
   c->add_option("--device,--gpu", f->device, "Device profile that the measurements are of; GPU type of a topology");
-  c->add_option("--cluster,--preset", f->cluster, "Preset that the collectives were measured on; what a node of a topology.conf is");
+  c->add_option("--cluster,--preset", f->cluster, "Preset that the collectives were measured on; what a node of Slurm's topology is");
   add_quiet(*c, f->verbosity, "No summary");
   set_action(*c, action, [f] { return import(*f); });
 }

@@ -13,7 +13,7 @@ constexpr std::size_t kHead = 64 * 1024;                      // what ByteSource
 constexpr std::size_t kLongestTable = std::size_t{64} << 20;  // nccl-tests writes some kB
 constexpr const char* kKnown =
     "known are Kineto / Chrome traces (.json, .json.gz), Nsight Systems SQLite exports, nccl-tests output (text, JSON), Chakra traces "
-    "(.et), the collector's JSON; and of topologies nvidia-smi topo -m, NCCL's XML, Slurm's topology.conf";
+    "(.et), the collector's JSON; and of topologies nvidia-smi topo -m, rocm-smi --showtopo, NCCL's XML, Slurm's topology.conf, .yaml";
 
 // Which of our JSON formats it is, from the keys of the document, without reading more than is needed.
 enum class JsonForm { trace, collected, nccl_tests, other };

@@ -38,6 +38,21 @@ TEST_CASE("the node may be a preset's") {
   CHECK(load(import("SwitchName=s Nodes=n[0-3]\n", {.preset = "summit"})).nodes() == 4);  // one leaf: a switch
 }
 
+TEST_CASE("the node, and the link of its network, may be another file's") {
+  const auto node = import(kDgx1);
+  const auto t = import(kSlurmTree, {.node = &node});
+  CHECK(t.format == "nvidia-smi topo -m, Slurm topology.conf");
+  CHECK(fmt::format("{} {}", t.nodes, t.gpus) == "16 8");
+  CHECK(network_of(t) == "  network: {type: fat-tree, link: infiniband, oversubscription: 1, nodes_per_leaf: 4}");
+  CHECK(t.yaml.find("network_profile: v100-nvlink") != std::string::npos);
+  CHECK(notes_have(t, "The matrix has no speeds"));
+  CHECK(!notes_have(t, "CHOOSE a node"));
+  CHECK(!notes_have(t, "How several such nodes are joined is not in the file"));
+  CHECK(load(t).device_count() == 128);
+  const auto alone = import("\tGPU0\tGPU1\nGPU0\tX\tPHB\nGPU1\tPHB\tX\n");
+  CHECK(import_errors(kSlurmTree, {.node = &alone}).find("the node's file has no NIC") != std::string::npos);
+}
+
 TEST_CASE("what scontrol shows of a topology is read: levels, and nodes named again above their leaves") {
   const auto t = import(
       "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[4-7]\n"

@@ -7,6 +7,7 @@
 
 std::optional<topology::ImportedTopology> topology::import_topology(std::string_view text, const std::string& file,
                                                                     const ImportConfig& config) {
+  if (config.node != nullptr) return imports::import_slurm(text, file, config);
   if (auto found = imports::import_nccl_xml(text, file, config)) return found;
   if (auto found = imports::import_slurm(text, file, config)) return found;
   if (auto found = imports::import_rocm_smi(text, file, config)) return found;

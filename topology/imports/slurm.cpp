@@ -103,9 +103,7 @@ int leaf_size(const SlurmNetwork& net) {
 }
 
 int leaves(const SlurmNetwork& net) {
-  int count = 0;
-  for (const auto& [size, leaves] : net.leaves_of_size) count += leaves;
-  return count;
+  return static_cast<int>(std::ranges::count_if(entries(net), [](const SlurmSwitch& s) { return !s.nodes.empty(); }));
 }
 
 void note_what_is_lost(SlurmNetwork& net) {
@@ -135,7 +133,7 @@ void note_what_is_lost(SlurmNetwork& net) {
 }
 
 // topology.conf knows names of nodes only.
-void add_placeholder_node(SlurmNetwork& net, base::Yaml& cluster) {
+ImportedTopology placeholder(SlurmNetwork& net) {
   NodeSketch sketch(kFormat, net.file);
   sketch.add_gpus(net.config.gpu.empty() ? std::string(kChooseGpu) : net.config.gpu, 1);
   const auto cpu = sketch.add_cpu(), nic = sketch.add_nic();
@@ -143,11 +141,20 @@ void add_placeholder_node(SlurmNetwork& net, base::Yaml& cluster) {
   sketch.wire("gpu0", cpu, pcie);
   sketch.wire(cpu, nic, pcie);
   sketch.join_by_switch(sketch.link("infiniband", base::BytesPerSecond(12.5e9), NodeSketch::Figures::assumed));
-  const auto document = base::parse_yaml(std::move(sketch).finish().yaml, net.file);
-  for (const char* key : {"links", "node"}) cluster.set(key, *document.find("cluster")->find(key));
   net.notes.emplace_back(
       "CHOOSE a node: topology.conf says nothing of it. One GPU and one adapter of 100 Gbit/s are assumed; "
-      "write a preset or the node of an imported nvidia-smi or NCCL file.");
+      "write a preset, or import the node's nvidia-smi or NCCL file with this one behind it.");
+  return std::move(sketch).finish();
+}
+
+// Of such nodes, joined as the node's file has it.
+base::Yaml cluster_of(SlurmNetwork& net, const ImportedTopology& node) {
+  const auto document = base::parse_yaml(node.yaml, net.file);
+  if (document.find("cluster")->find("network") == nullptr)
+    refuse({}, "the node's file has no NIC, so nothing joins such nodes", "import a file that has NICs, or name a preset with --cluster");
+  net.notes.insert(net.notes.begin(), node.notes.begin(), node.notes.end());
+  std::erase_if(net.notes, [](const std::string& note) { return note.starts_with("How several such nodes are joined"); });
+  return *document.find("cluster");
 }
 
 void check_preset(SlurmNetwork& net) {
@@ -156,12 +163,12 @@ void check_preset(SlurmNetwork& net) {
   net.notes.push_back(fmt::format("A node, and the type of its network's link, are those of the preset {}.", net.config.preset));
 }
 
-base::Yaml network(const SlurmNetwork& net) {
+base::Yaml network(const SlurmNetwork& net, const base::Yaml* node_network) {
   auto network = base::Yaml::make_map();
   const bool tree = leaves(net) > 1;
   put(network, "type", tree ? "fat-tree" : "switch");
-  if (net.config.preset.empty()) put(network, "link", "infiniband");
-  if (tree || !net.config.preset.empty()) put(network, "oversubscription", "1");
+  if (node_network != nullptr) put(network, "link", node_network->find("link")->scalar);
+  if (tree || node_network == nullptr) put(network, "oversubscription", "1");
   if (tree) put(network, "nodes_per_leaf", std::to_string(leaf_size(net)));
   return network;
 }
@@ -178,14 +185,17 @@ std::optional<ImportedTopology> import_slurm(std::string_view text, const std::s
   net.sink.throw_if_any();
   net.notes = topology->notes;
   note_what_is_lost(net);
-  auto cluster = base::Yaml::make_map();
+  const auto* const node = net.config.node;
+  const bool has_preset = !net.config.preset.empty();
+  base::Yaml cluster = has_preset ? base::Yaml::make_map() : cluster_of(net, node != nullptr ? *node : placeholder(net));
   put(cluster, "name", "imported");
-  if (!net.config.preset.empty()) put(cluster, "preset", net.config.preset);
+  if (has_preset) put(cluster, "preset", net.config.preset), check_preset(net);
   put(cluster, "nodes", std::to_string(net.nodes));
-  if (net.config.preset.empty()) add_placeholder_node(net, cluster);
-  else check_preset(net);
-  cluster.set("network", network(net));
-  ImportedTopology result{kFormat, cluster_file(kFormat, net.file, net.notes, std::move(cluster)), net.notes};
+  cluster.set("network", network(net, cluster.find("network")));
+  ImportedTopology result = node != nullptr ? *node : ImportedTopology();
+  result.format = node != nullptr ? fmt::format("{}, {}", node->format, kFormat) : kFormat;
+  result.yaml = cluster_file(result.format, net.file, net.notes, std::move(cluster));
+  result.notes = std::move(net.notes);
   result.nodes = net.nodes;
   return result;
 }
