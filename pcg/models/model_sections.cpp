@@ -147,9 +147,10 @@ std::optional<HuggingFaceModel> read_huggingface(const Yaml& document, const std
   // Models of text and images keep the text's part by itself, perhaps under a name of its own.
   const Yaml* text = text_part(document);
   const Yaml* inner = text != nullptr ? text->find("model_type") : nullptr;
-  const std::string family = is_family(type) || inner == nullptr || !is_family(inner->scalar) ? type : inner->scalar;
+  const std::string family = inner != nullptr && (is_family(type) || is_family(inner->scalar)) ? inner->scalar : type;
   if (!is_family(family)) {
-    whole.reader().complain("model_type", type.empty() ? "names no family" : fmt::format("\"{}\" is not a family that is known here", type),
+    whole.reader().complain("model_type",
+                            type.empty() ? "names no family" : fmt::format("\"{}\" is not a family that is known here", family),
                             unknown_family_hint(family));
     return std::nullopt;
   }

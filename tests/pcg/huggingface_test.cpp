@@ -343,6 +343,12 @@ TEST_CASE("families of today") {
   CHECK(with("glm4", {4096, 40, 32, 2, 13696, 151552}, R"("head_dim": 128, "attention_bias": true)") == 9'400'279'040);  // GLM-4-9B-0414
   CHECK(with("cohere2", {4096, 32, 32, 8, 14336, 256000}, R"("sliding_window": 4096)") == 8'028'033'024);                // c4ai-command-r7b
   CHECK(with("phi", {2560, 32, 32, 32, 10240, 51200}, R"("tie_word_embeddings": false)") == 2'779'683'840);              // phi-2
+  CHECK(with("stablelm", {2560, 32, 32, 32, 6912, 50304}, R"("use_qkv_bias": false)") == 2'795'443'200);  // stablelm-3b-4e1t, its card
+  CHECK(with("exaone", {4096, 32, 32, 8, 14336, 102400}, R"("num_layers": 32, "activation_function": "silu")") == 7'818'448'896);
+  // Phi-3.5-MoE, by hand ("41.9B"): two tables and a bias of the head; 32 layers of attention with biases, a router, 16 experts, two norms.
+  CHECK(with("phimoe", {4096, 32, 32, 8, 6400, 32064}, R"("num_local_experts": 16, "attention_bias": true, "lm_head_bias": true)") ==
+        2 * 32064LL * 4096 + 32064 +
+            32 * (2 * 4096LL * 4096 + 2 * 4096LL * 1024 + 2 * 4096 + 2 * 1024 + 16 * 4096 + 48 * 4096LL * 6400 + 4 * 4096) + 2 * 4096);
   // zai-org/GLM-4.5-Air has 110,468,824,832: without the second copies of both tables, and 128 biases of each of 46 routers, which nobody
   // trains.
   CHECK(with("glm4_moe", {4096, 46, 96, 8, 10944, 151552}, R"("head_dim": 128, "attention_bias": true, "n_routed_experts": 128,
@@ -356,6 +362,16 @@ TEST_CASE("families of today") {
   // c4ai-command-r-v01, by hand: one table, 40 layers of attention, a gated MLP and one norm; a last norm.
   CHECK(with("cohere", {8192, 40, 64, 64, 22528, 256000}, R"("logit_scale": 0.0625)") ==
         256000LL * 8192 + 40 * (4 * 8192LL * 8192 + 3 * 8192LL * 22528 + 8192) + 8192);
+  // Latent attention and experts as DeepSeek-V3's, by hand, without the module of prediction: two tables; queries by 768 numbers, keys and
+  // values by 512; one dense layer and 46 with 64 experts and one that is shared.
+  const std::int64_t latent = 2048LL * 768 + 768 + 768LL * 20 * 256 + 2048LL * 576 + 512 + 512LL * 20 * 448 + 20 * 256LL * 2048 + 2 * 2048;
+  CHECK(with("glm4_moe_lite", {2048, 47, 20, 20, 10240, 154880}, R"("n_routed_experts": 64, "n_shared_experts": 1, "num_experts_per_tok": 4,
+    "moe_intermediate_size": 1536, "kv_lora_rank": 512, "q_lora_rank": 768, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64,
+    "v_head_dim": 256)") == 2 * 154880LL * 2048 + 2048 + 47 * latent + 3 * 2048LL * 10240 + 46 * (64 * 2048 + 65 * 3 * 2048LL * 1536));
+  // The name of the text's part goes before the whole's.
+  CHECK(parameters(R"({"model_type": "llava", "text_config": )" + small("qwen2") + "}") == parameters(small("qwen2")));
+  CHECK(problem(R"({"model_type": "llava", "text_config": )" + small("qwen3_next") + "}").find("\"qwen3_next\" is not a family") !=
+        std::string::npos);
   // The text's part has a name of its own; the whole says whether the tables are one.
   CHECK(parameters(R"({"model_type": "qwen3_vl", "tie_word_embeddings": true, "text_config": )" +
                    small("qwen3_vl_text", R"("head_dim": 8)") + "}") ==
@@ -369,6 +385,10 @@ TEST_CASE("families with names of their own for sizes") {
     "no_bias": true, "attn_config": {"alibi": true}})") == 6'649'286'656);  // mosaicml/mpt-7b
   CHECK(parameters(R"({"model_type": "gpt_bigcode", "n_embd": 6144, "n_layer": 40, "n_head": 48, "n_inner": 24576, "n_positions": 8192,
     "vocab_size": 49152, "multi_query": true})") == 15'517'456'384);        // bigcode/starcoder
+  // THUDM/glm-4-9b, as its own training script counts; the bare model has the head.
+  CHECK(parameters(R"({"model_type": "chatglm", "architectures": ["ChatGLMModel"], "num_layers": 40, "hidden_size": 4096,
+    "num_attention_heads": 32, "ffn_hidden_size": 13696, "multi_query_attention": true, "multi_query_group_num": 2, "kv_channels": 128,
+    "padded_vocab_size": 151552, "add_qkv_bias": true, "rmsnorm": true, "post_layer_norm": true})") == 9'399'951'360);
   // EleutherAI/gpt-j-6b: two tables and a bias of the head; 28 layers of four squares, an MLP with biases and one norm; a last norm.
   CHECK(parameters(R"({"model_type": "gptj", "n_embd": 4096, "n_layer": 28, "n_head": 16, "n_positions": 2048, "vocab_size": 50400})") ==
         2 * 50400LL * 4096 + 50400 + 28 * (12 * 4096LL * 4096 + 16384 + 4096 + 2 * 4096) + 2 * 4096);

@@ -191,7 +191,7 @@ ModelConfig read_family(const std::string& family, Config& f) {
   const Yaml* model = row.find("model");
   if (model != nullptr && model->scalar == "masked") return masked_model(f, std::move(c));
   if (model != nullptr && model->scalar == "images") return image_model(f, std::move(c));
-  c.head = f.architecture("ForCausalLM") != "Model";
+  if (row.find("head") == nullptr) c.head = f.architecture("ForCausalLM") != "Model";
   if (model != nullptr) return encoder_decoder_model(f, std::move(c));
   return c;
 }
