@@ -14,7 +14,7 @@ void read_csv(std::string_view bytes);
 void read_units(std::string_view bytes);
 // topology
 void read_cluster(std::string_view bytes);
-void read_topology(std::string_view bytes);  // nvidia-smi topo -m, NCCL's XML, topology.conf
+void read_topology(std::string_view bytes);  // also behind a node, and before Slurm's file
 // pcg
 void read_huggingface(std::string_view bytes);
 void read_model(std::string_view bytes);  // a section `model` of ours, with graphs

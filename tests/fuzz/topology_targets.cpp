@@ -17,13 +17,20 @@ void read_cluster(std::string_view bytes) {
 }
 
 void read_topology(std::string_view bytes) {
-  refused_or_read([&] {
-    const auto found = topology::import_topology(bytes, "input.txt");
+  static const topology::ImportedTopology kNode =
+      topology::import_topology("\tGPU0\tGPU1\tNIC0\nGPU0\tX\tPIX\tPIX\nGPU1\tPIX\tX\tPIX\nNIC0\tPIX\tPIX\tX\n", "node").value();
+  const auto load = [](const std::optional<topology::ImportedTopology>& found) {
     if (!found || found->gpus == 0) return;
     const base::Yaml y = base::parse_yaml(found->yaml, "made.yaml");
     try {
       (void)topology::load_cluster(topology::expand_cluster(*y.find("cluster"), "cluster"), "cluster");
     } catch (const base::InputError& e) { BASE_CHECK(false, "{} is refused: {}", found->yaml, e.what()); }
+  };
+  refused_or_read([&] { load(topology::import_topology(bytes, "input.txt", {.node = &kNode})); });
+  refused_or_read([&] {
+    const auto node = topology::import_topology(bytes, "input.txt");
+    load(node);
+    if (node && node->gpus > 0) load(topology::import_topology("SwitchName=s0 Nodes=n[0-3]\n", "slurm", {.node = &*node}));
   });
 }
 

@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
   write_seed("trace", "nccl-tests.txt", made::nccl_tests());
   write_seed("trace", "chakra.et", made::chakra());
   write_seed("onnx", "mlp.onnx", small_onnx());
-  for (const std::string* text :
-       {&topology_test::kDgx1, &topology_test::kPcieBox, &topology_test::kPower9, &topology_test::kHgx, &topology_test::kSlurmTree})
+  for (const std::string* text : {&topology_test::kDgx1, &topology_test::kPcieBox, &topology_test::kPower9, &topology_test::kHgx,
+                                  &topology_test::kSlurmTree, &topology_test::kSlurmYaml, &topology_test::kRocm})
     write_seed("topology", std::to_string(text->size()), *text);
   write_seed("model", "mlp.graph.yaml", pcg::models::write_graph(pcg::models::builtin("mlp-mnist", 4)));
   write_plans();
