@@ -108,10 +108,11 @@ void check_experts(base::MapReader& r, TransformerConfig& c) {
 
 using base::Yaml;
 
-// Models of text and images keep the text's part by itself.
-const Yaml* text_part(const Yaml& document) {
-  const Yaml* text = document.is_map() ? document.find("text_config") : nullptr;
-  return text != nullptr && text->is_map() ? text : nullptr;
+// The key below which a model of text and images keeps the text's part; empty: none.
+std::string text_key(const Yaml& document) {
+  for (const char* key : {"text_config", "language_config", "llm_config"})
+    if (const Yaml* text = document.is_map() ? document.find(key) : nullptr; text != nullptr && text->is_map()) return key;
+  return "";
 }
 
 }  // namespace
@@ -144,8 +145,8 @@ std::optional<HuggingFaceModel> read_huggingface(const Yaml& document, const std
   whole.reader().require("model_type");
   const std::string type = whole.text("model_type", "");
   if (sink.size() > before) return std::nullopt;
-  // Models of text and images keep the text's part by itself, perhaps under a name of its own.
-  const Yaml* text = text_part(document);
+  const std::string key = text_key(document);  // the part may have a family of its own
+  const Yaml* text = key.empty() ? nullptr : document.find(key);
   const Yaml* inner = text != nullptr ? text->find("model_type") : nullptr;
   const std::string family = inner != nullptr && (is_family(type) || is_family(inner->scalar)) ? inner->scalar : type;
   if (!is_family(family)) {
@@ -157,8 +158,8 @@ std::optional<HuggingFaceModel> read_huggingface(const Yaml& document, const std
   Yaml part = text != nullptr ? *text : document;
   if (const Yaml* tied = document.find("tie_word_embeddings"); tied != nullptr && !part.find("tie_word_embeddings"))
     part.set("tie_word_embeddings", *tied);  // the library asks the whole's
-  Config f(part, text != nullptr ? "text_config" : "", sink);
-  if (text != nullptr) f.note("the model is the language model of text_config, without what reads images");
+  Config f(part, key, sink);
+  if (text != nullptr) f.note(fmt::format("the model is the language model of {}, without what reads images", key));
   ModelConfig config = read_family(family, f);
   HuggingFaceModel model{std::move(config), f.notes()};
   TransformerConfig& layers = layers_of(model.config);

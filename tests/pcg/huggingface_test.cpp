@@ -370,6 +370,7 @@ TEST_CASE("families of today") {
     "v_head_dim": 256)") == 2 * 154880LL * 2048 + 2048 + 47 * latent + 3 * 2048LL * 10240 + 46 * (64 * 2048 + 65 * 3 * 2048LL * 1536));
   // The name of the text's part goes before the whole's.
   CHECK(parameters(R"({"model_type": "llava", "text_config": )" + small("qwen2") + "}") == parameters(small("qwen2")));
+  CHECK(parameters(R"({"model_type": "multi_modality", "language_config": )" + small("llama") + "}") == parameters(small("llama")));
   CHECK(problem(R"({"model_type": "llava", "text_config": )" + small("qwen3_next") + "}").find("\"qwen3_next\" is not a family") !=
         std::string::npos);
   // The text's part has a name of its own; the whole says whether the tables are one.

@@ -79,7 +79,6 @@ SmiPlaces place_devices(const SmiMatrix& m) {
   places.pxb = groups_within(m, Distance::pxb);
   places.cpu = groups_within(m, Distance::node);
   find_contradictions(m, places.problems);
-  // A virtual machine's matrix calls all of them SYS apart.
   for (std::size_t a = 0; a < m.devices.size(); ++a)
     for (std::size_t b = a + 1; b < m.devices.size(); ++b) {
       if (!m.devices[a].numa || m.devices[a].numa != m.devices[b].numa) continue;
