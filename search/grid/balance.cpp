@@ -66,7 +66,7 @@ class Balancer {
     const std::vector<double>& until = until_[(s - 1) % until_.size()];
     double& best = value_[s][n];
     // The last stage grows backwards: once it alone is as bad as what was found, more units make it worse.
-    for (std::size_t first = n + 1 - least(s); first-- >= s;) {
+    for (std::size_t first = n + 1 - std::min(n + 1, least(s)); first-- >= s;) {
       const double stage = until[n] - until[first];
       if (stage > limit || join(0, stage) >= best) break;
       const double value = join(value_[s - 1][first], stage);
