@@ -145,9 +145,10 @@ std::string bytes_table(const std::vector<const Run*>& runs, std::size_t width) 
 }  // namespace
 
 std::optional<Behind> behind(const ScenarioResult& result, const Run& run) {
-  const Run* quickest = result.quickest_on(run.variant);
+  const Run* quickest = result.best_on(run.variant);
   if (quickest == nullptr || quickest == &run || !run.simulation) return std::nullopt;
   const sim::SimulationResult &mine = *run.simulation, &its = *quickest->simulation;
+  if (mine.memory.is_tight() && mine.iteration_time < its.iteration_time) return std::nullopt;
   if (run.plan == quickest->plan && have_same_plan(run, *quickest)) return std::nullopt;
   const sim::Breakdown &a = mine.breakdown, &b = its.breakdown;
   return Behind{.quickest = quickest,

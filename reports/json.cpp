@@ -48,6 +48,7 @@ void add_details(Json& j, const sim::SimulationResult& s) {
 }
 
 void add_search(Json& j, const scenarios::Planning& p) {
+  if (!p.found_by.empty()) j["found_by"] = p.found_by;
   if (p.objective) j["objective_s"] = p.objective->value();
   if (p.bound) j["bound_s"] = p.bound->value();
   j["stop_reason"] = search::stop_reason(p.termination);

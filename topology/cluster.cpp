@@ -42,6 +42,12 @@ int Cluster::Routing::nic_of_node(int node, int nic_of_domain) const {
   return nic;
 }
 
+Cluster Cluster::with_share_of_memory(double share, const std::function<base::Bytes(const Device&)>& memory) const {
+  Cluster c = *this;
+  for (Device& d : c.devices_) d.memory = (d.memory ? *d.memory : memory(d)) * share;
+  return c;
+}
+
 int Cluster::nics_per_node(int node) const { return routing_->tables_of(node).nics; }
 
 std::span<const int> Cluster::nics_of(DeviceId d) const {

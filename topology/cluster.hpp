@@ -13,6 +13,7 @@
 // A domain is the GPUs that reach each other without the network: those of a node, or of the nodes that one fabric joins (NVL72).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -111,6 +112,8 @@ class Cluster {
   [[nodiscard]] const Link& link(LinkId l) const { return links_[l.value]; }
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
+  // Returns: the same machines, whose devices have a share of their memory: `memory` is that of each device without one of its own.
+  [[nodiscard]] Cluster with_share_of_memory(double share, const std::function<base::Bytes(const Device&)>& memory) const;
   // Returns: the devices of one node, ascending.
   [[nodiscard]] std::span<const DeviceId> node_devices(int node) const { return nth(node_devices_, node); }
   [[nodiscard]] int domains() const { return static_cast<int>(domain_devices_.size()); }

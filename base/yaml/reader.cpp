@@ -80,7 +80,7 @@ std::nullopt_t expected(const char* what, const Yaml& y, const std::string& path
   return std::nullopt;
 }
 
-// How the number is written that a text means: "4", 1,024, 1_024, 010, 128k, 2T, 50%, 2x, 2:1.
+// How the number is written that a text means: "4", 1,024, 1_024, 010, 128k, 2T, 2x, 2:1.
 std::string number_hint(const Yaml& y) {
   if (!y.is_scalar()) return {};
   if (y.quoted) return whole<double>(y.scalar) ? "remove the quotes" : std::string();
@@ -96,7 +96,6 @@ std::string number_hint(const Yaml& y) {
   if (unit.empty()) return text != y.scalar || (text.starts_with('0') && is_digits(text)) ? write(number) : std::string();
   if (unit == "k" || unit == "K") return fmt::format("{}, or {:.12g}", write(number * 1000), number * 1024);
   if (unit == "x" || unit == ":1") return write(number);
-  if (unit == "%") return write(number / 100);
   return unit == "M" || unit == "m"   ? write(number) + "e6"
          : unit == "B" || unit == "b" ? write(number) + "e9"
          : unit == "T" || unit == "t" ? write(number) + "e12"
@@ -162,11 +161,13 @@ std::optional<std::int64_t> as_integer(const Yaml& y, const std::string& path, D
   // 300e9 is an integer too.
   if (const auto value = plain_number(y); value && *value == std::floor(*value) && std::abs(*value) <= kLargestExactInteger)
     return static_cast<std::int64_t>(*value);
-  return expected("an integer", y, path, sink, y.scalar.ends_with('%') ? "" : number_hint(y));
+  return expected("an integer", y, path, sink, number_hint(y));
 }
 
 std::optional<double> as_number(const Yaml& y, const std::string& path, Diagnostics& sink) {
   if (const auto value = plain_number(y)) return value;
+  if (y.is_scalar() && y.scalar.ends_with('%'))
+    if (const auto percent = whole<double>(std::string_view(y.scalar).substr(0, y.scalar.find_last_not_of(" %") + 1))) return *percent / 100;
   return expected("a number", y, path, sink, number_hint(y));
 }
 

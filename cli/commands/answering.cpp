@@ -93,7 +93,8 @@ int exit_code(const Results& results) {
   if (base::interrupted()) return kSignalled + base::interruption();
   if (has_run(results, scenarios::Status::lost)) return kIncomplete;
   // A scenario has its answer where any plan runs; a what-if that nothing fits is an answer too.
-  return std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); }) ? kAnswered : kNo;
+  if (std::ranges::all_of(results, [](const auto& result) { return has_run(result, scenarios::Status::ok); })) return kAnswered;
+  return has_run(results, scenarios::Status::time_limit) ? kIncomplete : kNo;
 }
 
 // A scenario of capacity alone has nothing to write there.

@@ -184,6 +184,10 @@ struct OptionSchema {
     return j;
   }
   Json operator()(const search::ChoiceOrParts& c) const { return {{"anyOf", {{{"enum", c.words}}, {{"type", "object"}}}}}; }
+  Json operator()(const search::AllowedValues& a) const {
+    const Json one = a.words.empty() ? Json{{"type", "integer"}, {"minimum", a.least}} : Json{{"enum", a.words}};
+    return {{"anyOf", {one, {{"type", "array"}, {"items", one}}}}};
+  }
   Json operator()(const search::RulesOfFile&) const { return {{"type", "string"}}; }
 };
 

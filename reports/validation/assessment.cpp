@@ -214,8 +214,8 @@ std::string rule_of(std::size_t columns) {
 }
 
 // Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
-constexpr std::array<std::string_view, 8> kForText = {
-    "machine left out", "family left out", "over 5 % apart", "of the truth", "runs scatter", "tau", "unseen half", "median"};
+constexpr std::array<std::string_view, 10> kForText = {"machine left out", "family left out", "questions", "regret",      "over 5 % apart",
+                                                       "of the truth",     "runs scatter",    "tau",       "unseen half", "median"};
 
 // A column of percentages has their unit in its heading.
 void say_unit_once(FigureTable& t, std::size_t column) {

@@ -17,6 +17,7 @@
 #include "scenarios/intervals/interval.hpp"
 #include "scenarios/question/subject.hpp"
 #include "sim/effort.hpp"
+#include "sim/memory/memory.hpp"
 #include "sim/oracle.hpp"
 
 namespace scenarios {
@@ -46,7 +47,8 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
 // More than the peak is a matter of what is counted, or a forecast that is too short.
 void add_numbers(Run& run, const Variant& variant) {
   const pcg::Plan& plan = *run.made;
-  const sim::SimulationResult& s = *run.simulation;
+  sim::SimulationResult& s = *run.simulation;
+  s.memory.margin = variant.memory_margin;
   const double time_s = s.iteration_time.value();
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
@@ -85,7 +87,8 @@ void add_numbers(Run& run, const Variant& variant) {
     run.mfu_causal = run.mfu - kPasses * batches * variant.model->masked_flops().value() / peak;
     if (auto note = high_mfu_note(run.mfu_causal)) run.notes.push_back(std::move(*note));
   }
-  if (!s.memory.fits()) run.status = Status::out_of_memory;
+  // What a cut-off search came closest with is no verdict.
+  if (!s.memory.fits() && run.status != Status::time_limit) run.status = Status::out_of_memory;
 }
 
 void simulate(Run& run, const Variant& variant, Spans spans) {
@@ -135,9 +138,10 @@ std::function<bool()> safety_net(const PlannerEntry& entry) {
   return [worked, work_ends = worked() + most, end = now() + most * kBusiest] { return worked() > work_ends || now() > end; };
 }
 
-search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
-  const sim::Oracle oracle(*variant.cluster, {.framework = variant.framework.profile}, kFlowsOfSearches);
-  const search::Problem problem{*variant.model, *variant.document.find("model"), *variant.cluster, variant.training, oracle};
+search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& variant, const topology::Cluster& cluster,
+                                 const RunOptions& options) {
+  const sim::Oracle oracle(cluster, {.framework = variant.framework.profile}, kFlowsOfSearches);
+  const search::Problem problem{*variant.model, *variant.document.find("model"), cluster, variant.training, oracle};
   const auto effort = [&oracle] {
     oracle.spend(sim::kPoll);
     return oracle.effort();
@@ -155,14 +159,30 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
   return result;
 }
 
+// Searches leave the margin of memory free; where no plan does and one would fit, they look once more at all memory.
+search::SearchResult ask_with_margin(const PlannerEntry& entry, const Variant& variant, const RunOptions& options) {
+  if (!entry.planner->searches || variant.memory_margin == 0) return ask_planner(entry, variant, *variant.cluster, options);
+  const topology::Cluster roomy = variant.cluster->with_share_of_memory(
+      1 - variant.memory_margin, [](const topology::Device& d) { return profiles::device_profile(d.type).memory; });
+  search::SearchResult result = ask_planner(entry, variant, roomy, options);
+  const sim::SimulationConfig config{.framework = variant.framework.profile};
+  if (result.closest && sim::memory_of(*result.closest, *variant.cluster, config).fits())
+    return ask_planner(entry, variant, *variant.cluster, options);
+  if (result.simulation) result.simulation->memory = sim::memory_of(*result.best, *variant.cluster, config);
+  return result;
+}
+
 search::SearchResult plan_for(const PlanEntry& entry, const Variant& variant, const RunOptions& options, std::vector<base::Note>& notes) {
-  if (const auto* asked = std::get_if<PlannerEntry>(&entry.kind)) return ask_planner(*asked, variant, options);
+  if (const auto* asked = std::get_if<PlannerEntry>(&entry.kind)) return ask_with_margin(*asked, variant, options);
   return search::result_of_rule(saved_plan(std::get<FileEntry>(entry.kind), variant, notes));
 }
 
 Planning planning_of(const PlanEntry& entry, search::SearchResult& result) {
   const auto* asked = std::get_if<PlannerEntry>(&entry.kind);
-  return {.searched = asked != nullptr && asked->planner->searches,
+  const bool searched = asked != nullptr && asked->planner->searches;
+  if (searched && result.best && result.found_by.empty()) result.found_by = asked->planner->kind;
+  return {.searched = searched,
+          .found_by = std::move(result.found_by),
           .termination = std::move(result.termination),
           .objective = result.objective,
           .bound = result.bound,
@@ -202,11 +222,6 @@ Planned make_plan(const PlanEntry& entry, const Variant& variant, const std::str
   return planned;
 }
 
-bool is_better(const Run& a, const Run& b) {
-  if ((a.status == Status::ok) != (b.status == Status::ok)) return a.status == Status::ok;
-  return a.simulation && (!b.simulation || a.simulation->iteration_time < b.simulation->iteration_time);
-}
-
 // The answer of the same plan, given as the planner's.
 Run taken_over(const Run& same, Run planned) {
   Run r = same;
@@ -220,7 +235,8 @@ Run taken_over(const Run& same, Run planned) {
 }  // namespace
 
 bool is_same_question(const Variant& a, const Variant& b) {
-  return a.cluster->device_count() == b.cluster->device_count() && a.training == b.training && (a.model == b.model || *a.model == *b.model);
+  return a.cluster->device_count() == b.cluster->device_count() && a.training == b.training && a.memory_margin == b.memory_margin &&
+         (a.model == b.model || *a.model == *b.model);
 }
 
 std::optional<std::string> why_no_plan(const PlanEntry& entry, const Variant& variant) {
@@ -266,7 +282,7 @@ Run answer(const PlanEntry& entry, const Variant& variant, const std::string& va
   } else if (run.made) {
     simulate(run, variant, spans);
   }
-  if (same_plan == nullptr || !planned.planning->searched || !is_better(*same_plan, run)) return run;
+  if (same_plan == nullptr || !planned.planning->searched || !is_preferred(*same_plan, run)) return run;
   planned.notes.push_back({NoteKind::search, "base-plan-best", "the plan of the base is still the best that the search knows"});
   return taken_over(*same_plan, std::move(planned));
 }

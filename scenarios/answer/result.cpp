@@ -23,12 +23,17 @@ std::string_view to_text(Status s) {
   return kWords[static_cast<std::size_t>(s)];
 }
 
-const Run* ScenarioResult::quickest_on(std::string_view variant) const {
+bool is_preferred(const Run& a, const Run& b) {
+  if ((a.status == Status::ok) != (b.status == Status::ok)) return a.status == Status::ok;
+  if (!a.simulation || !b.simulation) return a.simulation.has_value();
+  const auto time = [](const sim::SimulationResult& s) { return s.iteration_time * (s.memory.is_tight() ? kTightCost : 1); };
+  return time(*a.simulation) < time(*b.simulation);
+}
+
+const Run* ScenarioResult::best_on(std::string_view variant) const {
   const Run* best = nullptr;
   for (const Run& r : runs)
-    if (r.variant == variant && r.status == Status::ok &&
-        (best == nullptr || r.simulation->iteration_time < best->simulation->iteration_time))
-      best = &r;
+    if (r.variant == variant && r.status == Status::ok && (best == nullptr || is_preferred(r, *best))) best = &r;
   return best;
 }
 
@@ -62,7 +67,7 @@ bool operator==(const StoredPlan& a, const StoredPlan& b) {
   return a.plan_ && b.plan_ ? *a.plan_ == *b.plan_ : a.text_ && b.text_ && *a.text_ == *b.text_;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, termination, objective, bound, counted, lost, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Planning, searched, found_by, termination, objective, bound, counted, lost, notes)
 // All but the plan, and what compares an answer with others.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, plan, variant, sweep, settings, framework, has_own_framework, replanned, status, base_gpus,
                                    planning, simulation, interval_low, interval_high, facts, samples_per_s, tokens_per_s, mfu, mfu_causal,

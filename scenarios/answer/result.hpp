@@ -64,6 +64,7 @@ enum class Status { ok, out_of_memory, infeasible, time_limit, lost, crashed };
 // How a planner came to its plan, or to none.
 struct Planning {
   bool searched = false;  // it chose the best of many plans; false: the plan follows from a rule or from a file
+  std::string found_by;   // the part of the search that made the plan; empty: there is none
   search::Termination termination = search::Termination::optimal();
   std::optional<base::Seconds> objective, bound;
   std::uint64_t counted = 0;                // what the option `candidates` limits
@@ -100,6 +101,12 @@ struct Run {
 
   [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };
+
+// A plan inside the margin of memory is taken for so many times as slow.
+inline constexpr double kTightCost = 1.02;
+
+// Whether `a` is the better answer: it fits, and is the quicker one.
+[[nodiscard]] bool is_preferred(const Run& a, const Run& b);
 
 // Both have a plan, and it is the same, or neither has one.
 [[nodiscard]] bool have_same_plan(const Run& a, const Run& b);
@@ -146,9 +153,9 @@ struct ScenarioResult {
   Program program;
   std::uint64_t seed = 1;
 
-  // Return the quickest run of a variant, or of the base, that fits; null: none does.
-  [[nodiscard]] const Run* quickest_on(std::string_view variant) const;
-  [[nodiscard]] const Run* best_of_base() const { return quickest_on(kBaseName); }
+  // Return the run of a variant, or of the base, that is preferred among those that fit; null: none does.
+  [[nodiscard]] const Run* best_on(std::string_view variant) const;
+  [[nodiscard]] const Run* best_of_base() const { return best_on(kBaseName); }
 };
 
 // Runs as JSON, exact to the last bit: the form in which a worker process hands its answers back, and in which they are kept. Not a format

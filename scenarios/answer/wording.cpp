@@ -156,6 +156,7 @@ const Sentence& sentence_of(const std::string& code) {
        "{} operators of {} kinds can run in {} strategies; of those of each kind that cost least by themselves, {} at most, the cheapest "
        "together were chosen {:exactly|but for tables that were too large}, for {} objectives of gradients"},
       {"tie", search, "a tie: {} plans are within {:.0%} of each other, and this is the plainest; the quickest is {}, {:time}"},
+      {"wishes", search, "looked at plans with {} alone, as the scenario wishes"},
   };
   const auto* at = std::ranges::find(kSentences, code, &Sentence::code);
   BASE_CHECK(at != std::end(kSentences), "the fact {} has no sentence", code);

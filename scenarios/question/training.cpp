@@ -129,6 +129,7 @@ Training read_training(const base::Yaml& section, const std::string& path, const
   (void)in.boolean("fp32_gradients");
   t.clip_gradients = clips_gradients(in);
   t.constant_tokens = in.boolean("constant_tokens").value_or(false);
+  training.memory_margin = in.number("memory_margin", 0, 0.5).value_or(sim::kMemoryMargin);
   in.finish();
   run_under(training.framework, section, t);
   return training;

@@ -12,6 +12,7 @@
 #include "base/yaml/tree.hpp"
 #include "pcg/plan/plan.hpp"
 #include "profiles/framework_profile.hpp"
+#include "sim/results/simulation_result.hpp"
 #include "topology/cluster.hpp"
 
 namespace scenarios {
@@ -39,6 +40,7 @@ struct Framework {
 
 struct Training {
   pcg::TrainingConfig config;
+  double memory_margin = sim::kMemoryMargin;  // a share of each GPU's memory, which searches leave free where they can
   Framework framework;
 };
 

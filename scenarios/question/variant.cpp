@@ -179,7 +179,8 @@ std::optional<Variant> VariantLoader::load(Yaml document, Diagnostics& sink) {
   if (!cluster || !training || !model || sink.size() != before) return std::nullopt;
   const std::vector<std::string> of_model = pcg::models::model_notes(*document.find("model"), directory_);
   notes.insert(notes.end(), of_model.begin(), of_model.end());
-  return Variant{std::move(document), std::move(cluster), std::move(model), training->config, std::move(training->framework),
+  return Variant{std::move(document), std::move(cluster),      std::move(model),
+                 training->config,    training->memory_margin, std::move(training->framework),
                  std::move(notes)};
 }
 

@@ -24,6 +24,7 @@ struct Variant {
   std::shared_ptr<const topology::Cluster> cluster;
   std::shared_ptr<const pcg::Graph> model;  // of one sample
   pcg::TrainingConfig training;
+  double memory_margin = 0;  // Training::memory_margin
   Framework framework;
   std::vector<std::string> notes;  // what was filled in
 };

@@ -66,12 +66,13 @@ double Pipeline::passes_s(std::span<const sim::MicroBatchPosition> positions) {
 double Pipeline::iteration_s() {
   extend();
   ranks_.assign(slots_.size(), {});
+  ends_.clear();
   times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), kUnknown);
   run_passes();
   if (!sim::runs_on(plan_.schedule)) return run_update();
-  // From the end of one iteration on a rank to the end of the next, and an update.
+  // From the end of the first iteration on a rank to the end of the second, which has forward passes of the third, and an update.
   const double computed = std::ranges::max(ranks_, {}, &Rank::computed).computed;
-  return ranks_.front().computed - first_iteration_s_ + run_update() - computed;
+  return ends_.at(1) - ends_.at(0) + run_update() - computed;
 }
 
 void Pipeline::use_units(std::span<const int> unit_of_block, std::size_t units, double pass_host_s) {
@@ -171,7 +172,8 @@ std::size_t Pipeline::run_slot(std::size_t rank, std::size_t next) {
   if (slot.merged) added += added_to(last, rank);
   if (gathers) run_first(id, ranks_[rank], added);
   else run(block, ranks_[rank], at, *arrived, added);
-  if (rank == 0 && last.pass != sim::Pass::forward && last.micro_batch == plan_.micro_batches - 1) first_iteration_s_ = ranks_[0].computed;
+  if (rank == 0 && last.pass != sim::Pass::forward && (last.micro_batch + 1) % plan_.micro_batches == 0)
+    ends_.push_back(ranks_[0].computed);
   return slot.merged ? 2 : 1;
 }
 

@@ -97,8 +97,8 @@ class Pipeline {
 
   const sim::Program& program_;
   const pcg::Plan& plan_;
-  int micro_batches_ = plan_.micro_batches * (sim::runs_on(plan_.schedule) ? 2 : 1);  // those of two iterations where it runs on
-  double first_iteration_s_ = 0;  // then: when the first rank was through with the first one
+  int micro_batches_ = plan_.micro_batches * (sim::runs_on(plan_.schedule) ? 3 : 1);  // those of three iterations where it runs on
+  std::vector<double> ends_;  // per iteration: when the first rank was through with it
   ItemCosts costs_;
   RankMap rank_map_;
   std::vector<std::vector<sim::Slot>> slots_;      // per rank, in order

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace search {
 namespace {
@@ -39,9 +40,9 @@ std::optional<base::Seconds> Confirmation::confirm(pcg::Plan plan, std::optional
 void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected) {
   if (std::ranges::any_of(simulated_, [&](const Simulated& s) { return runs_alike(s.plan, plan); })) return;
   ++candidates_;
-  plan.name = name_;
+  std::string found_by = std::exchange(plan.name, name_);
   if (context_.progress) context_.progress(fmt::format("{}: {:.4g} s", plan.summary, simulation.iteration_time.value()));
-  simulated_.push_back({std::move(plan), std::move(simulation), expected});
+  simulated_.push_back({std::move(plan), std::move(simulation), expected, std::move(found_by)});
 }
 
 const Confirmation::Simulated* Confirmation::best() const {
@@ -79,6 +80,7 @@ SearchResult Confirmation::result(const Budget& budget) && {
   if (best->expected)
     r.notes.emplace_back("cost-and-simulation", best->expected->value(), r.objective->value(), *best->expected / *r.objective - 1);
   r.best = std::move(best->plan);
+  r.found_by = std::move(best->found_by);
   r.simulation = std::move(best->simulation);
   return r;
 }

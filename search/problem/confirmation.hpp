@@ -17,9 +17,9 @@ class Confirmation {
   // All outlive the object. `name`: of every plan.
   Confirmation(const Problem& problem, const SearchContext& context, std::string name);
 
-  // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is. `expected`: what the search's own costs
-  // make of an iteration; a note on the best plan gives both.
-  // Returns: its time; nullopt: not simulated.
+  // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is, its name the part of the search that
+  // made it. `expected`: what the search's own costs make of an iteration; a note on the best plan gives both. Returns: its time; nullopt:
+  // not simulated.
   std::optional<base::Seconds> confirm(pcg::Plan plan, std::optional<base::Seconds> expected = {});
   // A plan that has been simulated already; it counts once.
   void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
@@ -35,6 +35,7 @@ class Confirmation {
     pcg::Plan plan;
     sim::SimulationResult simulation;
     std::optional<base::Seconds> expected;
+    std::string found_by;
     [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
   };
   struct TooLarge {

@@ -43,6 +43,9 @@ struct TypeText {
   std::string operator()(const ChoiceOrParts& c) const {
     return fmt::format("{}, or map of `modules` (list of {}) and `blocks` (integer ≥ 1)", quoted_words(c.words), quoted_words(c.modules));
   }
+  std::string operator()(const AllowedValues& a) const {
+    return (a.words.empty() ? integers_text("integer", a.least, a.most) : quoted_words(a.words)) + ", or list";
+  }
   std::string operator()(const RulesOfFile&) const { return "rule file"; }
   std::string operator()(const Flags& f) const { return fmt::format("map of {} to booleans", quoted_words(f.words)); }
 };
@@ -158,6 +161,24 @@ class OptionReader {
     if (!map.has("blocks") && !map.has("modules"))
       in_.complain(o.key, "expected modules or blocks, or both", fmt::format("write {{modules: [{}]}}, or {{blocks: 1}}", c.modules[0]));
     values_.give(o.key, std::move(chosen));
+  }
+
+  void read_as(const Option& o, const AllowedValues& a) {
+    const base::Yaml* value = in_.optional(o.key);
+    if (value == nullptr) return;
+    const bool is_list = value->is_sequence();
+    if (is_list && value->items.empty()) return in_.complain(o.key, "the list is empty, and allows nothing", "leave it out to allow all");
+    std::vector<std::int64_t> allowed;
+    for (const base::Yaml& item : is_list ? std::span<const base::Yaml>(value->items) : std::span(value, 1)) {
+      const auto word = std::ranges::find(a.words, item.scalar);
+      if (!a.words.empty() && word == a.words.end())
+        in_.sink().add(item.mark, in_.path_of(o.key), fmt::format("\"{}\" is not known", item.scalar), base::suggest(item.scalar, a.words));
+      const auto number = a.words.empty() ? base::as_integer(item, in_.path_of(o.key), in_.sink()) : word - a.words.begin();
+      if (a.words.empty() && number && (*number < a.least || *number > a.most))
+        in_.sink().add(item.mark, in_.path_of(o.key), fmt::format("{} is not an {}", *number, integers_text("integer", a.least, a.most)));
+      if (number) allowed.push_back(*number);
+    }
+    values_.give(o.key, std::move(allowed));
   }
 
   // The place of the option, and then the problems of the file, each with its own line.

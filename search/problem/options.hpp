@@ -93,12 +93,20 @@ struct ChoiceOrParts {
   std::vector<std::string> words, modules;
   PartsChosen by_default = {};
 };
+// One value or a list of those that a search may choose among: of these words, or else whole numbers. By default none is given, and all may
+// be chosen.
+struct AllowedValues {
+  std::vector<std::string> words = {};
+  std::int64_t least = 1, most = INT32_MAX;
+  std::vector<std::int64_t> by_default = {};
+};
 // The name of a rule file, seen from the folder of the file that names it. By default none is given; the option's `otherwise` says what
 // happens then.
 struct RulesOfFile {
   GivenRules by_default = {};
 };
-using OptionType = std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags, ChoiceOrParts, RulesOfFile>;
+using OptionType =
+    std::variant<WholeNumber, RealNumber, Flag, Choice, Duration, WholeNumbers, Flags, ChoiceOrParts, AllowedValues, RulesOfFile>;
 
 struct Option {
   std::string key;
@@ -128,6 +136,8 @@ class OptionValues {
   [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
   [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
   [[nodiscard]] const PartsChosen& parts(std::string_view key) const { return get<PartsChosen>(key); }
+  // Numbers, or indices of words, as the file lists them.
+  [[nodiscard]] const std::vector<std::int64_t>& allowed(std::string_view key) const { return get<std::vector<std::int64_t>>(key); }
   // Words that the file gives.
   [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
   [[nodiscard]] const GivenRules& rules(std::string_view key) const { return get<GivenRules>(key); }
@@ -136,7 +146,8 @@ class OptionValues {
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen, GivenRules>;
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen,
+                             std::vector<std::int64_t>, GivenRules>;
 
   template <class T>
   [[nodiscard]] const T& get(std::string_view key) const {

@@ -28,7 +28,8 @@ namespace sim {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, compute, exposed_communication, bubble, imbalance, idle, exposed_by_collective,
                                    exposed_by_link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CommunicationBytes, total, by_collective, by_link)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace, device)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, peak, capacity, weights, gradients, optimizer, activations, workspace, device, held,
+                                   in_update, margin)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusiestLink, type, name, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OnPath, kind, name, link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathPart, what, time)
@@ -61,6 +62,7 @@ inline void from_json(const nlohmann::json& j, Termination& t) {
   else t = j.at("plan").get<bool>() ? Termination::feasible(*limit) : Termination::nothing_found(*limit);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchResult, termination, best, closest, simulation, objective, bound, candidates, counted, lost, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchResult, termination, best, closest, found_by, simulation, objective, bound, candidates, counted,
+                                   lost, notes)
 
 }  // namespace search

@@ -84,6 +84,7 @@ struct SearchResult {
   Termination termination;
   std::optional<pcg::Plan> best;                    // set if and only if termination.has_plan()
   std::optional<pcg::Plan> closest;                 // without `best`: the candidate that lacks least memory, where one could be made
+  std::string found_by;                             // the part of the planner that made `best`: "grid"; empty: it has but one
   std::optional<sim::SimulationResult> simulation;  // of `best` by the problem's oracle, where the planner has simulated it
   std::optional<base::Seconds> objective;           // what the planner minimised, of the best
   std::optional<base::Seconds> bound;               // proved lower bound of the objective, where there is one

@@ -91,9 +91,9 @@ struct MemoryUse {
   base::DeviceId device;
   base::Bytes held;        // by the framework's allocator beside the peak, in pools of other streams; whether a plan fits leaves it out
   bool in_update = false;  // the peak is while the optimizer updates weights, when activations are gone
+  double margin = kMemoryMargin;  // a share of the capacity that is to stay free
   [[nodiscard]] bool fits() const { return peak <= capacity; }
-  // It fits by less than what such a forecast is usually wrong by.
-  [[nodiscard]] bool is_tight() const { return fits() && peak > capacity * (1 - kMemoryMargin); }
+  [[nodiscard]] bool is_tight() const { return fits() && peak > capacity * (1 - margin); }
 };
 
 // The link that works longest: bytes over bandwidth, as a share of the iteration.

@@ -114,7 +114,9 @@ TEST_CASE("a number that is written otherwise leads to ours") {
   CHECK(hint("0,9") == "^");
   CHECK(hint("four") == "^");
   const auto share = [](const char* text) { return complaints(text, [](MapReader& r) { r.number("n"); }); };
-  CHECK(share("n: 50%\n").ends_with("~~ write 0.5"));
+  for (const char* half : {"n: 0.5\n", "n: 50%\n", "n: \"50 %\"\n"})
+    CHECK(complaints(half, [](MapReader& r) { CHECK(r.number("n") == 0.5); }) == "");
+  CHECK(share("n: few %\n").ends_with("expected a number, found \"few %\"\n    1 | n: few %\n      |    ^"));
   CHECK(share("n: 2:1\n").ends_with("~~ write 2"));
   const auto amount = [](const char* text) { return complaints(text, [](MapReader& r) { r.amount("n", 1, 1'000'000'000'000'000); }); };
   CHECK(amount("n: 2 T\n") == "");

@@ -61,6 +61,46 @@ TEST_CASE("a transformer that says nothing of dropout has its framework's, and t
   CHECK(answer("dropout: 0, ").simulation->iteration_time < answer("").simulation->iteration_time);
 }
 
+TEST_CASE("a search leaves a margin of memory, unless nothing else fits") {
+  const auto answer = [](double bytes, const std::string& margin, const std::string& plan) {
+    return run("foreshard: 1\nname: m\nmodel: {transformer: {layers: 4, hidden: 1024, heads: 16, vocab: 8192, sequence_length: 1024}}\n"
+               "cluster: {preset: dgx-a100-80gb, nodes: 1, node.gpus.count: 1, node.gpus.memory: " +
+               std::to_string(bytes) + "}\ntraining: {global_batch: 4, precision: bf16" + margin + "}\nplans: [" + plan + "]\n")
+        .runs.at(0);
+  };
+  const std::string search = "{megatron: {search: true}}", all = ", memory_margin: 0";
+  const auto peak = [](const Run& r) { return r.simulation->memory.peak.value(); };
+  const double quickest = peak(answer(80e9, "", search)), least = peak(answer(80e9, "", "{megatron: {micro_batch: 1, recompute: full}}"));
+  REQUIRE(least < 0.9 * quickest);
+  CHECK(peak(answer(quickest / 0.98, all, search)) == quickest);
+  const Run roomy = answer(quickest / 0.98, "", search);
+  CHECK(roomy.status == Status::ok);
+  CHECK(peak(roomy) <= 0.97 * quickest / 0.98);
+  CHECK(roomy.simulation->memory.capacity.value() == test::about(quickest / 0.98));
+  CHECK_FALSE(roomy.simulation->memory.is_tight());
+  CHECK(peak(answer(quickest / 0.98, ", memory_margin: 1 %", search)) == quickest);
+  const Run tight = answer(least / 0.99, "", search);
+  CHECK(tight.status == Status::ok);
+  CHECK(tight.simulation->memory.is_tight());
+}
+
+TEST_CASE("a plan inside the margin of memory is no first answer while a roomy one is nearly as quick") {
+  const auto made = [](double time_s, double peak) {
+    Run r{.plan = "p", .variant = std::string(scenarios::kBaseName)};
+    r.simulation.emplace();
+    r.simulation->iteration_time = base::Seconds(time_s);
+    r.simulation->memory = {.peak = base::Bytes(peak), .capacity = base::Bytes(100), .margin = 0.05};
+    return r;
+  };
+  scenarios::ScenarioResult r;
+  r.runs = {made(1, 96), made(1.01, 90)};
+  CHECK(r.best_of_base() == &r.runs[1]);
+  r.runs = {made(1, 96), made(1.03, 90)};
+  CHECK(r.best_of_base() == &r.runs[0]);
+  r.runs = {made(1, 95), made(1.01, 90)};
+  CHECK(r.best_of_base() == &r.runs[0]);
+}
+
 TEST_CASE("a warm-up is lean where a full one does not fit, unless the framework has no other or the plan says so") {
   // The first of four ranks with two chunks keeps 2 x 3 + 4 + 1 chunks of micro-batches in full, 3 fewer lean (decision 15).
   const auto answer = [](double gib, const std::string& framework, const std::string& warm_up) {

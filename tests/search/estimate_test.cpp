@@ -215,3 +215,17 @@ TEST_CASE("stages that take other layers are estimated from the blocks of those 
     for (std::size_t unit = 2; unit <= 6; ++unit) CHECK(estimator.unit_s(unit, 0) == about(estimator.unit_s(1, 2), 0.02));
   }
 }
+
+TEST_CASE("an iteration that flows into the next is estimated as between two others") {
+  // With as many micro-batches as stages, the first rank's last forward passes of an iteration are the next one's.
+  const test::Question q("{transformer: {layers: 6, hidden: 1024, heads: 16, ffn: 4096, vocab: 4096, sequence_length: 512}}", 1, 3, 12);
+  for (const int micro_batch : {1, 2, 4})
+    for (const std::vector<int>& layers : {std::vector{2, 2, 2}, {3, 2, 1}, {4, 1, 1}, {1, 1, 4}}) {
+      const pcg::Plan p =
+          search::megatron_plan(
+              q.problem(), {.pipeline = 3, .micro_batch = micro_batch, .schedule = pcg::ScheduleKind::two_bw, .layers_per_stage = layers})
+              .value();
+      const Compared c = compare(p, q.cluster, nothing_overlaps());
+      CHECK_MESSAGE(c.estimated == about(c.simulated, 0.02), p.summary);
+    }
+}

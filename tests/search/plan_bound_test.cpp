@@ -76,7 +76,7 @@ void for_each_plan(Asked& asked, const Look& look) {
 search::Ranking ranking_of(Asked& asked) {
   const search::SearchContext context;
   search::Budget budget(context, base::Seconds(1e9));
-  return search::rank(asked.problem, asked.bounds, budget, context);
+  return search::rank(asked.problem, {}, asked.bounds, budget, context);
 }
 
 }  // namespace

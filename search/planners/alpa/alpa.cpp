@@ -112,7 +112,7 @@ class AlpaSearch {
   SearchResult run() {
     if (may_be_one_stage(config_) &&
         (space_ == AlpaSpace::samples || cuts_in_every_way(space_, config_) || config_.intra_op == IntraOp::data))
-      if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+      confirm_data_parallel(problem_, config_.settings.update_sharding ? Replicas::sharded : Replicas::whole, confirmation_);
     const std::vector<PipelineSetting> settings =
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
     const PipelineConfig pipelines = pipelines_of(space_, config_);

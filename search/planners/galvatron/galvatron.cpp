@@ -15,6 +15,7 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
         std::optional<ChainCandidate> c = search.candidate(setting, micro_batches);
         if (!c) continue;
         c->answer = even_chain(c->chain);
+        c->made_by = "even stages";
         found.push_back(std::move(*c));
       }
     }

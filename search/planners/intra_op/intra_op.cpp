@@ -23,7 +23,7 @@ class IntraOpSearch {
       : problem_(problem), config_(config), catalog_(catalog), budget_(budget), confirmation_(confirmation) {}
 
   std::vector<base::Fact> run() {
-    if (const Attempt<pcg::Plan> plan = data_parallel_plan(problem_, {})) confirmation_.confirm(*plan);
+    confirm_data_parallel(problem_, Replicas::whole, confirmation_);
     if (!confirmation_.has_plan()) confirm_low_memory();
     const pcg::Graph graph = pcg::with_batch(problem_.model, problem_.training.global_batch);
     OperatorSpace space(catalog_, graph, problem_.cluster.device_count());
@@ -73,6 +73,7 @@ class IntraOpSearch {
   double confirm(const OperatorSpace& space, const std::vector<std::uint32_t>& strategy, double seconds) {
     pcg::Plan plan = space.plan(problem_, strategy);
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
+    plan.name = "intra-op";
     plan.summary = summary_of_cuts(plan);
     confirmation_.confirm(std::move(plan), base::Seconds(seconds));
     return memory.capacity.value() - memory.peak.value();

@@ -2,6 +2,7 @@
 // Megatron-LM's grid by hand (Narayanan et al., SC'21, arXiv 2104.04473): the user gives the degrees.
 
 #include "search/grid/grid_plan.hpp"
+#include "search/planners/megatron/wishes.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 
@@ -19,6 +20,7 @@ namespace search {
 struct MegatronSearchConfig {
   SearchLimits budget = kDefaultEffort;
   int simulate_best = 16;  // ranked candidates that are simulated whole
+  Wishes wishes;
 };
 
 // The objective is the simulated iteration time: never worse than that of plain data parallelism where that fits into memory, unless the

@@ -276,7 +276,7 @@ void simulate_best(std::vector<Candidate> waiting, std::size_t most, Confirmed& 
 }
 
 // Choices that the grid leaves out are made for its best plan alone.
-void refine_best(const Problem& problem, Confirmed& confirmed, Budget& budget) {
+void refine_best(const Problem& problem, const Wishes& wishes, Confirmed& confirmed, Budget& budget) {
   Findings& found = confirmed.found();
   if (found.simulated.empty()) return;
   GridConfig config = std::ranges::min_element(found.simulated, {}, &Simulated::time)->config;
@@ -284,7 +284,7 @@ void refine_best(const Problem& problem, Confirmed& confirmed, Budget& budget) {
   const RefinementScope scope{problem.training.framework, problem.training.precision,
                               static_cast<int>(problem.cluster.domain_devices(0).size())};
   found.changed = refine(config, best, scope, [&](const GridConfig& c) -> std::optional<double> {
-    if (budget.is_spent()) return std::nullopt;
+    if (!wishes.allow(c) || budget.is_spent()) return std::nullopt;
     const Attempt<pcg::Plan> plan = confirmed.plan(c);
     if (!plan || !problem.oracle.memory(*plan).fits()) return std::nullopt;
     ++found.refined;
@@ -294,9 +294,11 @@ void refine_best(const Problem& problem, Confirmed& confirmed, Budget& budget) {
 
 // Whole replicas that take their samples at once, without recomputation and sharding: the plan of data_parallel.hpp. The bounds and the
 // estimates may err, and the search is to be no worse than what it generalises, whenever it ends.
-void confirm_data_parallel(const Problem& problem, Confirmed& confirmed) {
+void confirm_data_parallel(const Problem& problem, const Wishes& wishes, Confirmed& confirmed) {
   GridConfig plain;
   plain.data = problem.cluster.device_count();
+  plain.micro_batch = std::max<std::int64_t>(1, problem.training.global_batch / plain.data);
+  if (!wishes.allow(plain)) return;
   const Attempt<pcg::Plan> plan = confirmed.plan(plain);
   if (!plan) return;
   const auto is_it = [&](const Simulated& s) { return s.plan.summary == plan->summary; };
@@ -305,13 +307,13 @@ void confirm_data_parallel(const Problem& problem, Confirmed& confirmed) {
   confirmed.found().has_data_parallel = true;
 }
 
-Findings search_grid(const Problem& problem, PlanBounds& bounds, Ranking ranking, int most_simulated, Budget& budget,
+Findings search_grid(const Problem& problem, const MegatronSearchConfig& config, PlanBounds& bounds, Ranking ranking, Budget& budget,
                      const SearchContext& context) {
   Confirmed confirmed(problem, ranking.pruned, budget, context);
-  simulate_best(Proposals(problem, bounds, ranking, confirmed, context).run(budget), static_cast<std::size_t>(most_simulated), confirmed,
-                budget);
-  refine_best(problem, confirmed, budget);
-  confirm_data_parallel(problem, confirmed);
+  simulate_best(Proposals(problem, bounds, ranking, confirmed, context).run(budget), static_cast<std::size_t>(config.simulate_best),
+                confirmed, budget);
+  refine_best(problem, config.wishes, confirmed, budget);
+  confirm_data_parallel(problem, config.wishes, confirmed);
   if (confirmed.found().simulated.empty() && ranking.smallest)
     if (const Attempt<pcg::Plan> plan = confirmed.plan(*ranking.smallest))
       confirmed.note_miss(*ranking.smallest, problem.oracle.memory(*plan));
@@ -330,8 +332,20 @@ std::vector<LostCandidate> lost_to(const Simulated& best, const std::vector<Simu
 
 BindingConstraint binding_of(const Findings& found, const std::optional<Refusal>& refusal) {
   if (found.closest) return ClosestMiss{found.closest->summary, *found.shortage};
-  if (refusal) return Refusal{refusal->constraint, "no point of the grid can be built: " + refusal->why};
-  return Refusal{Constraint::batch, "no degrees divide both the GPUs and the batch"};
+  BASE_CHECK(refusal, "no plan of the grid, and no reason");
+  return Refusal{refusal->constraint, "no point of the grid can be built: " + refusal->why};
+}
+
+// Says without which wish there would be some.
+Refusal no_points(const Problem& problem, const Wishes& wishes) {
+  if (grid_points(problem).empty()) return {Constraint::batch, "no degrees divide both the GPUs and the batch"};
+  std::vector<std::string> binding;
+  for (const auto& [axis, others] : wishes.each_given_up())
+    if (!grid_points(problem, others).empty()) binding.push_back(axis);
+  return {
+      Constraint::devices,
+      fmt::format("{} GPUs and a batch of {} have no plan with {}{}", problem.cluster.device_count(), problem.training.global_batch,
+                  wishes.text(), binding.empty() ? "" : fmt::format("; without the wish for {} they have some", fmt::join(binding, " or ")))};
 }
 
 // `ended_by`: where something was not reached.
@@ -374,16 +388,17 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   PlanBounds bounds(problem, recomputations_of(problem.model));
   // Sketches of a large grid could take all the time: plans that fit are worth more than bounds of all.
   Budget for_ranking(context, budget.part(kMostForRanking));
-  Ranking ranking = rank(problem, bounds, for_ranking, context);
+  Ranking ranking = rank(problem, config.wishes, bounds, for_ranking, context);
   budget.add_part(for_ranking.counted(), {});
   const std::size_t plans = ranking.plans;
-  const std::optional<Refusal> refusal = ranking.refusal;
-  Findings found = search_grid(problem, bounds, std::move(ranking), config.simulate_best, budget, context);
+  const std::optional<Refusal> refusal = plans == 0 ? no_points(problem, config.wishes) : ranking.refusal;
+  Findings found = search_grid(problem, config, bounds, std::move(ranking), budget, context);
 
   std::optional<Limit> ended_by;
   if (found.pruned.unreached > 0) ended_by = budget.ended_by().value_or(for_ranking.ended_by().value_or(Limit::effort));
   SearchResult result{.termination = termination_of(found, refusal, ended_by), .candidates = found.built, .counted = budget.counted()};
   result.notes.push_back(grid_counts(plans, found));
+  if (const std::string wishes = config.wishes.text(); !wishes.empty()) result.notes.emplace_back("wishes", wishes);
   if (found.refined > 0)
     result.notes.push_back(found.changed.empty() ? base::Fact("best-not-refined", found.refined)
                                                  : base::Fact("best-refined", found.refined, found.changed));
@@ -399,6 +414,9 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   note_tie(*best, found.simulated, result.notes);
   result.lost = lost_to(*best, found.simulated, std::move(found.no_fit));
   result.objective = best->time();
+  const auto place = static_cast<std::size_t>(best - found.simulated.begin());
+  const std::size_t others = found.simulated.size() - (found.has_data_parallel ? 1 : 0);  // of the grid, and then refined ones
+  result.found_by = place >= others ? "data-parallel" : place >= others - found.refined ? "refinement" : "grid";
   result.best = std::move(best->plan);
   result.simulation = std::move(best->simulation);
   return result;
@@ -406,6 +424,9 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
 
 Planner megatron_search_planner() {
   const MegatronSearchConfig defaults;
+  std::vector<Option> own = Wishes::options();
+  own.insert(own.begin(), {"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
+                           "number of the best plans of the grid that are simulated whole, besides plain data parallelism"});
   return {.kind = "megatron",
           .form = "search",
           .about =
@@ -413,11 +434,10 @@ Planner megatron_search_planner() {
               "to 3.",
           .searches = true,
           .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
-                                 {{"simulate_best", WholeNumber{.least = 1, .most = kMostSimulated, .by_default = defaults.simulate_best},
-                                   "number of the best plans of the grid that are simulated whole, besides plain data parallelism"}},
-                                 "effort in seconds of one core, counted by steps; bounds take half of it at most"),
+                                 std::move(own), "effort in seconds of one core, counted by steps; bounds take half of it at most"),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return megatron_search(p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best"))}, c);
+            return megatron_search(
+                p, {.budget = limits_of(o), .simulate_best = static_cast<int>(o.whole_number("simulate_best")), .wishes = Wishes(o)}, c);
           }};
 }
 

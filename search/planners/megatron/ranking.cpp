@@ -46,7 +46,7 @@ bool has_sequence(const pcg::Graph& model) {
 
 class Points {
  public:
-  explicit Points(const Problem& problem) : problem_(problem) {}
+  Points(const Problem& problem, const Wishes& wishes) : problem_(problem), wishes_(wishes) {}
 
   std::vector<GridConfig> run() && {
     for (const std::int64_t group : divisors(devices_))
@@ -57,6 +57,7 @@ class Points {
 
  private:
   void add_cuts(std::int64_t tensor, std::int64_t context) {
+    if (wishes_.tensor_within_node() && static_cast<std::size_t>(tensor) > problem_.cluster.node_devices(0).size()) return;
     GridConfig c;
     c.tensor = static_cast<int>(tensor);
     c.context = static_cast<int>(context);
@@ -94,12 +95,15 @@ class Points {
       for (const bool balanced : {false, true}) {
         if (balanced && (c.pipeline == 1 || !divides)) continue;
         c.balanced_stages = balanced;
-        points_.push_back(c);
+        GridConfig point = c;
+        wishes_.adapt(point);
+        if (wishes_.allow(point, Wishes::Decided::point)) points_.push_back(std::move(point));
       }
     }
   }
 
   const Problem& problem_;
+  const Wishes& wishes_;
   std::int64_t devices_ = problem_.cluster.device_count(), batch_ = problem_.training.global_batch;
   std::int64_t layers_ = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
   std::vector<std::int64_t> experts_ = divisors(experts_of(problem_.model)), micro_batches_ = divisors(batch_);
@@ -129,8 +133,9 @@ bool in_one_line(const GridConfig& a, const GridConfig& b) {
 
 class Ranker {
  public:
-  Ranker(const Problem& problem, PlanBounds& bounds)
-      : recomputations_(recomputations_of(problem.model)),
+  Ranker(const Problem& problem, const Wishes& wishes, PlanBounds& bounds)
+      : wishes_(wishes),
+        recomputations_(recomputations_of(problem.model)),
         layers_(std::ranges::count_if(problem.model.blocks(), &pcg::Block::weighty)),
         bounds_(bounds) {
     ranking_.room = most_room(problem);
@@ -159,8 +164,11 @@ class Ranker {
     std::size_t PrunedCounts::*over = {};  // larger micro-batches are pruned, for this reason
   };
   [[nodiscard]] static int zero_stages(const GridConfig& c) { return c.data * c.context > 1 ? 4 : 1; }
-  [[nodiscard]] std::size_t plans_of(const GridConfig& c) const {
-    return recomputations_.size() * static_cast<std::size_t>(zero_stages(c));
+  [[nodiscard]] std::size_t plans_of(GridConfig c) const {
+    std::size_t plans = 0;
+    for (c.zero = 0; c.zero < zero_stages(c); ++c.zero)
+      for (const pcg::Recompute r : recomputations_) c.recompute = r, plans += wishes_.allow(c) ? 1 : 0;
+    return plans;
   }
   void prune(std::span<const GridConfig> points, std::size_t& why) const {
     for (const GridConfig& c : points) why += plans_of(c);
@@ -217,6 +225,7 @@ class Ranker {
     GridConfig c = family.config;
     c.recompute = recompute;
     for (c.zero = 0; c.zero < zero_stages(c); ++c.zero) {
+      if (!wishes_.allow(c)) continue;
       const PlanBound bound = bounds_.bound(c);
       if (bound.bytes <= ranking_.room) family.variants.push_back({{recompute, c.zero}, bound.seconds});
       else too_big(c, bound.bytes);
@@ -238,6 +247,7 @@ class Ranker {
     ranking_.smallest = c;
   }
 
+  const Wishes& wishes_;
   std::vector<pcg::Recompute> recomputations_;
   std::int64_t layers_;
   PlanBounds& bounds_;
@@ -249,10 +259,10 @@ class Ranker {
 
 }  // namespace
 
-std::vector<GridConfig> grid_points(const Problem& problem) { return Points(problem).run(); }
+std::vector<GridConfig> grid_points(const Problem& problem, const Wishes& wishes) { return Points(problem, wishes).run(); }
 
-Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context) {
-  return Ranker(problem, bounds).run(grid_points(problem), budget, context);
+Ranking rank(const Problem& problem, const Wishes& wishes, PlanBounds& bounds, Budget& budget, const SearchContext& context) {
+  return Ranker(problem, wishes, bounds).run(grid_points(problem, wishes), budget, context);
 }
 
 }  // namespace search

@@ -9,6 +9,7 @@
 
 #include "search/grid/grid.hpp"
 #include "search/planners/megatron/plan_bound.hpp"
+#include "search/planners/megatron/wishes.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/problem.hpp"
 #include "search/problem/refusal.hpp"
@@ -18,10 +19,10 @@ namespace search {
 
 // Every combination of tensor, context, expert, pipeline and data degree, sequence parallelism, micro-batch, chunks, and stages of equal
 // and of balanced length that devices and batch divide into, without recomputation and ZeRO. Chunks: 1 to 8, and all divisors of a stage's
-// layers. Points of one cut (tensor, context, expert, sequence parallelism and micro-batch) follow each other, small groups of devices
-// first, small micro-batches first among their like. Whether the model divides too shows when the plan is built. Cost: O(results +
-// sqrt(global batch)).
-[[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem);
+// layers. Of these, those that wishes allow. Points of one cut (tensor, context, expert, sequence parallelism and micro-batch) follow each
+// other, small groups of devices first, small micro-batches first among their like. Whether the model divides too shows when the plan is
+// built. Cost: O(results + sqrt(global batch)).
+[[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem, const Wishes& wishes = {});
 
 struct RankedVariant {
   sim::Variant variant;
@@ -55,7 +56,7 @@ struct Ranking {
 };
 
 // Cost: one LayerSketcher::sketch() for each cut of the model, and O(grid x log).
-[[nodiscard]] Ranking rank(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context);
+[[nodiscard]] Ranking rank(const Problem& problem, const Wishes& wishes, PlanBounds& bounds, Budget& budget, const SearchContext& context);
 
 // A choice that the grid leaves out, because every one of them would multiply it: they are made for its best plan alone, one after another.
 // Several values, of which one is taken.

@@ -52,7 +52,7 @@ struct UnitySearch {
 // The plans of experts: replicas, tables on single devices, and the best of Megatron's grid, which also has pipelines, micro-batches and
 // recomputation. Returns: the settings of the last.
 std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s) {
-  if (const Attempt<pcg::Plan> plan = data_parallel_plan(s.problem, {})) s.confirmation.confirm(*plan);
+  confirm_data_parallel(s.problem, Replicas::sharded, s.confirmation);
   if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(s.problem)) s.confirmation.confirm(*plan);
   if (!s.config.grid) return {};
   SearchResult grid = megatron_search(s.problem, {.budget = s.budget.part(kShareOfGrid)}, s.context);
@@ -129,6 +129,7 @@ pcg::Plan plan_of(UnitySearch& s, const Found& f) {
   for (std::size_t n = 0; n < f.kinds.size(); ++n)
     if (f.kinds[n] != kSource) strategies[n] = s.catalog.strategy(f.kinds[n], f.placement[n].block, f.placement[n].strategy);
   pcg::Plan plan = plan_of_strategies(s.problem, f.joined.graph, strategies);
+  plan.name = "mapping";
   plan.summary = summary_of_cuts(plan);
   s.model.add_rewrites(f.variant, f.joined.graph, plan);
   return plan;

@@ -29,6 +29,7 @@ struct ChainCandidate {
   LayerChain chain;
   double at_least = 0;  // seconds of an iteration
   std::optional<ChainAnswer> answer = std::nullopt;
+  const char* made_by = "layers";  // the part of the search that made the answer
 };
 
 class ChainSearch {

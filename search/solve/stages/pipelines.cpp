@@ -86,6 +86,7 @@ class StagedGraph {
     std::vector<int> stage_of(kinds_.size(), 0);
     for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t, std::size_t) { stage_of[n] = static_cast<int>(s); });
     pcg::Plan plan = plan_of_strategies(problem_, graph_, strategies);
+    plan.name = "stages";
     plan.stage = stages_around_operators(plan.pcg, stage_of);
     plan.stages = static_cast<int>(cuts.stages.size());
     plan.micro_batches = setting_.micro_batches;

@@ -46,6 +46,7 @@ class Run(Record):
     compute_basis_s: dict[str, float] | None
     memory_bytes: dict[str, int] | None
     plan_summary: str | None
+    found_by: str | None
     objective_s: float | None
     bound_s: float | None
     stop_reason: str | None

@@ -1,0 +1,124 @@
+#include "search/planners/megatron/wishes.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace search {
+namespace {
+
+using pcg::ScheduleKind;
+
+// Of a configuration in which the axis means nothing: no value.
+struct Axis {
+  const char* key;
+  AllowedValues type;
+  const char* help;
+  std::optional<std::int64_t> (*value)(const GridConfig& c);
+  Wishes::Decided by = Wishes::Decided::point;
+};
+
+template <class T>
+std::optional<std::int64_t> only_if(bool matters, T value) {
+  return matters ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
+}
+
+// Schedules for which the bounds of plans hold.
+constexpr std::array kSchedules = {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::breadth_first};
+
+std::optional<std::int64_t> schedule_of(const GridConfig& c) {
+  return only_if(c.pipeline > 1, std::ranges::find(kSchedules, c.schedule) - kSchedules.begin());
+}
+
+const std::vector<Axis>& axes() {
+  static const std::vector<Axis> all = [] {
+    std::vector<std::string> schedules;
+    for (const ScheduleKind k : kSchedules) schedules.push_back(pcg::name_of(k));
+    return std::vector<Axis>{
+        {"tensor", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.tensor); }},
+        {"pipeline", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.pipeline); }},
+        {"data", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.data); }},
+        {"context", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.context); }},
+        {"expert", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.expert); }},
+        {"micro_batch", {}, "samples", [](const GridConfig& c) { return only_if(true, c.micro_batch); }},
+        {"chunks", {}, "virtual stages per GPU", [](const GridConfig& c) { return only_if(c.pipeline > 1, c.chunks); }},
+        {"zero", {{}, 0, 3}, "stages", [](const GridConfig& c) { return only_if(c.data * c.context > 1, c.zero); }, Wishes::Decided::all},
+        {"recompute",
+         {pcg::names<pcg::Recompute>()},
+         "kinds",
+         [](const GridConfig& c) { return only_if(true, c.recompute); },
+         Wishes::Decided::all},
+        {"schedule", {std::move(schedules)}, "schedules of pipelines", schedule_of},
+        {"dispatch",
+         {pcg::names<pcg::Dispatch>()},
+         "ways of tokens to experts",
+         [](const GridConfig& c) { return only_if(c.expert > 1, c.dispatch); }},
+        {"sequence_parallel", {{"false", "true"}}, "values beside tensor ranks", [](const GridConfig& c) {
+           return only_if(c.tensor > 1, c.sequence_parallel);
+         }}};
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::vector<Option> Wishes::options() {
+  std::vector<Option> options;
+  for (const Axis& a : axes()) options.push_back({a.key, a.type, fmt::format("allowed {}", a.help), "all"});
+  options.push_back({"tensor_within_node", Flag{}, "no tensor group is larger than a node"});
+  return options;
+}
+
+Wishes::Wishes(const OptionValues& values) : tensor_within_node_(values.flag("tensor_within_node")) {
+  for (const Axis& a : axes())
+    if (values.given(a.key)) allowed_[a.key] = values.allowed(a.key);
+}
+
+bool Wishes::allow(const GridConfig& c, Decided decided) const {
+  return allowed_.empty() || std::ranges::all_of(axes(), [&](const Axis& a) {
+           const auto wish = allowed_.find(a.key);
+           if (wish == allowed_.end() || a.by > decided) return true;
+           const std::optional<std::int64_t> value = a.value(c);
+           return !value || std::ranges::find(wish->second, *value) != wish->second.end();
+         });
+}
+
+void Wishes::adapt(GridConfig& point) const {
+  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end())
+    point.dispatch = static_cast<pcg::Dispatch>(wish->second.front());
+  const auto wish = allowed_.find("schedule");
+  if (wish == allowed_.end() || allow(point, Decided::point)) return;
+  for (const std::int64_t i : wish->second) {
+    const ScheduleKind kind = kSchedules[static_cast<std::size_t>(i)];
+    const bool is_chunked = kind == ScheduleKind::interleaved || kind == ScheduleKind::breadth_first;
+    if (is_chunked == (point.chunks > 1)) point.schedule = kind;
+  }
+}
+
+std::vector<std::pair<std::string, Wishes>> Wishes::each_given_up() const {
+  std::vector<std::pair<std::string, Wishes>> each;
+  for (const auto& [key, values] : allowed_) {
+    each.emplace_back(key, *this);
+    each.back().second.allowed_.erase(key);
+  }
+  return each;
+}
+
+std::string Wishes::text() const {
+  std::vector<std::string> parts;
+  for (const Axis& a : axes()) {
+    const auto wish = allowed_.find(a.key);
+    if (wish == allowed_.end()) continue;
+    std::vector<std::string> values;
+    for (const std::int64_t v : wish->second)
+      values.push_back(a.type.words.empty() ? std::to_string(v) : a.type.words.at(static_cast<std::size_t>(v)));
+    parts.push_back(fmt::format("{} {}", a.key, fmt::join(values, " or ")));
+  }
+  if (tensor_within_node_) parts.emplace_back("tensor groups inside nodes");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace search

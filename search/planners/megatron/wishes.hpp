@@ -1,0 +1,40 @@
+#pragma once
+// The values that a user allows a search: of an axis with a list, no plan has another.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/grid/grid.hpp"
+#include "search/problem/options.hpp"
+
+namespace search {
+
+class Wishes {
+ public:
+  // One for each axis of the grid, and `tensor_within_node`.
+  [[nodiscard]] static std::vector<Option> options();
+  // All is allowed.
+  Wishes() = default;
+  explicit Wishes(const OptionValues& values);
+
+  // Whether a configuration has allowed values alone, where they mean something: without experts any dispatch is allowed. Of a point of the
+  // grid recomputation and ZeRO are not asked for.
+  enum class Decided { point, all };
+  [[nodiscard]] bool allow(const GridConfig& c, Decided decided = Decided::all) const;
+  // Gives a point of the grid an allowed schedule and dispatch, if it can have them.
+  void adapt(GridConfig& point) const;
+  [[nodiscard]] bool tensor_within_node() const { return tensor_within_node_; }
+  // Returns: the wishes without one axis, for each that has a list.
+  [[nodiscard]] std::vector<std::pair<std::string, Wishes>> each_given_up() const;
+  // "tensor 4 or 8, context 1"; empty: all is allowed.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::map<std::string, std::vector<std::int64_t>, std::less<>> allowed_;  // of words their indices
+  bool tensor_within_node_ = false;
+};
+
+}  // namespace search
