@@ -13,7 +13,7 @@ UNFUSED = {"attention": "unfused", "plan.recompute": {"modules": ["attention"]}}
 PADDED = {"training.framework.host_waits_for_tokens": False}
 OVERLAPPED = {"training.framework.overlap_tensor": True}  # tp_comm_overlap, ub_tp_comm_overlap
 # Tensor parallelism over trays overlaps nothing, although the script asks for it: what bf16 takes longer than fp8 in the rows of three models, and Nemotron-4 340B's
-# row in fp8 besides, say so (docs/decisions/0021-power-is-a-share-of-the-device.md). Transformer Engine spans trays since 2.2 (its pull request 1470), and whether these containers do
+# row in fp8 besides, say so: by the shares of profiles/devices/gb200-186gb.yaml bf16 takes 3.5 s longer there, measured are 2.8 s. Transformer Engine spans trays since 2.2 (its pull request 1470), and whether these containers do
 # is not known. NeMo's script for it got a switch afterwards (TP_COMM_OVERLAP), and some script of NeMo turns it off on 512 GB200s (its pull request 14474).
 EXPOSED = {"training.framework.overlap_tensor": False}
 GRAPHS = {"plan.cuda_graphs": True}                       # --cuda_graphs true
