@@ -10,7 +10,6 @@ namespace {
 constexpr double kNoCheaper = 1e-6;   // a share: choices that are cheaper by less are not searched for
 constexpr double kSameLine = 1e-10;   // a share: a multiplier that gains less than this is the best
 constexpr int kMostMultipliers = 60;  // that are tried; each moves to another corner of the front
-constexpr int kMostPasses = 20;       // over all operators, for choices that are better by themselves
 
 using Choices = std::vector<std::uint32_t>;
 
@@ -118,42 +117,6 @@ Choices mixed(const ConstrainedProblem& problem, const Choices& a, const Choices
   return best;
 }
 
-// One operator after another as is best where the others stay.
-Choices improved(const ConstrainedProblem& problem, Choices c) {
-  std::vector<std::vector<const ChoiceProblem::Pair*>> pairs_of(c.size());
-  for (const ChoiceProblem::Pair& p : problem.choices.pairs) {
-    pairs_of[p.first].push_back(&p);
-    if (p.second != p.first) pairs_of[p.second].push_back(&p);
-  }
-  double bytes = bytes_of(problem, c);
-  bool is_better = true;
-  for (int pass = 0; pass < kMostPasses && is_better; ++pass) {
-    is_better = false;
-    for (std::uint32_t o = 0; o < c.size(); ++o) {
-      const std::uint32_t was = c[o];
-      const auto with = [&](std::uint32_t x) {
-        c[o] = x;
-        double seconds = problem.choices.costs[o][x];
-        for (const ChoiceProblem::Pair* p : pairs_of[o]) seconds += p->costs->at(c[p->first], c[p->second]);
-        return seconds;
-      };
-      double least = with(was);
-      std::uint32_t best = was;
-      for (std::uint32_t x = 0; x < problem.bytes[o].size(); ++x) {
-        if (bytes - problem.bytes[o][was] + problem.bytes[o][x] > most_bytes(problem)) continue;
-        const double seconds = with(x);
-        if (seconds >= least * (1 - kSameLine)) continue;
-        least = seconds;
-        best = x;
-      }
-      c[o] = best;
-      bytes += problem.bytes[o][best] - problem.bytes[o][was];
-      is_better = is_better || best != was;
-    }
-  }
-  return c;
-}
-
 struct Relaxation {
   double multiplier = 0;
   bool is_exhausted = false;  // another round would find the same
@@ -182,7 +145,6 @@ Relaxation relax(const ConstrainedProblem& problem, const Choices& minimum_memor
     (fits(problem, c->choice) ? under : *over) = std::move(*c);
   }
   best.take(mixed(problem, under.choice, over->choice));
-  best.take(improved(problem, best.best().choice));
   return found;
 }
 
