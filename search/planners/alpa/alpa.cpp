@@ -17,8 +17,6 @@
 namespace search {
 namespace {
 
-constexpr int kStagesAround = 2;             // fewer and more than the best plan has
-constexpr double kNearlyAsCheap = 1.05;      // times the cheapest
 constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
 constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
 
@@ -96,12 +94,10 @@ Refusal no_stages(const Problem& problem) {
                                           problem.model.name(), kMostStages, problem.cluster.device_count())};
 }
 
+// The best plan so far of those that were made here.
 struct Best {
-  PipelineSetting setting;
-  int stages = 1;
-  std::optional<base::Seconds> expected;
-  base::Seconds simulated{};
-  std::optional<PipelinePlan::WithinMemory> within_memory{};
+  base::Seconds simulated;
+  std::optional<PipelinePlan::WithinMemory> within_memory;
 };
 
 class AlpaSearch {
@@ -120,10 +116,9 @@ class AlpaSearch {
     std::size_t searched = 0;
     for (const PipelineSetting& setting : settings) {
       if (!budget_.take()) break;
-      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p), setting);
+      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p));
       ++searched;
     }
-    refine_neighbours(pipelines);
     std::vector<base::Fact> notes;
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
       notes = confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_, budget_,
@@ -139,13 +134,10 @@ class AlpaSearch {
   }
 
  private:
-  void confirm(PipelinePlan p, const PipelineSetting& setting) {
+  void confirm(PipelinePlan p) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
-    const int stages = p.plan.stages;
-    const std::optional<base::Seconds> expected = p.expected;
-    confirmation_.confirm(std::move(p.plan), expected);
-    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before))
-      best_ = {setting, stages, expected, *now, p.within_memory};
+    confirmation_.confirm(std::move(p.plan), p.expected);
+    if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {*now, p.within_memory};
   }
 
   // Other numbers of micro-batches than those near powers of two: the next divisors of the batch to either side of the best, for as long as
@@ -163,31 +155,11 @@ class AlpaSearch {
         of.micro_batches = m;
         for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, of)) {
           if (!budget_.take()) return;
-          for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p), setting);
+          for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p));
         }
       }
       is_better = confirmation_.best_time() < before;
     }
-  }
-
-  // Sums of costs and simulated times differ by a few per cent. So the cheapest plans of about as many stages as the best has, in its
-  // setting, are simulated, too, where they are nearly as cheap; and the cheapest whose operators are all cut by samples.
-  void refine_neighbours(const PipelineConfig& config) {
-    if (!best_ || config_.stages > 0) return;
-    const Best around = *best_;
-    for (int stages = std::max(1, around.stages - kStagesAround); stages <= around.stages + kStagesAround; ++stages) {
-      if (stages == around.stages || stages > static_cast<int>(kMostStages) || !budget_.take()) continue;
-      std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
-      shapes[0].fewest_stages = shapes[0].most_stages = static_cast<std::size_t>(stages);
-      PipelineSetting setting = around.setting;
-      for (PipelinePlan& p : plans(setting, shapes, config))
-        if (!p.expected || !around.expected || *p.expected < kNearlyAsCheap * *around.expected) confirm(std::move(p), setting);
-    }
-    if (!cuts_in_every_way(space_, config_) || !budget_.take()) return;
-    PipelineConfig by_samples = config;
-    by_samples.cuts = {.features = false, .reduction = false, .heads = false};
-    const std::vector<StageShape> any{shapes_of(space_, config_).front()};
-    for (PipelinePlan& p : plans(around.setting, any, by_samples)) confirm(std::move(p), around.setting);
   }
 
   // Plans that could be quicker than the best so far.
