@@ -7,7 +7,6 @@
 #include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/fsdp/fsdp.hpp"
 #include "search/planners/galvatron/galvatron.hpp"
-#include "search/planners/intra_op/intra_op.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/uniap/uniap.hpp"

@@ -13,7 +13,6 @@
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/galvatron/galvatron.hpp"
-#include "search/planners/intra_op/intra_op.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/planners/uniap/uniap.hpp"
 #include "search/planners/unity/unity.hpp"
@@ -111,7 +110,7 @@ TEST_CASE("the best of Megatron's grid") {
 TEST_CASE("operators that are cut each in its own way") {
   for (const char* name : {"mlp-mnist", "dlrm", "moe-380m"}) {
     const test::Question q = question(name);
-    const search::SearchResult result = search::intra_op_search(q.problem(), {}, {});
+    const search::SearchResult result = search::alpa_search(q.problem(), search::AlpaSpace::one_stage, {}, {});
     REQUIRE(result.best);
     CHECK(check_plan(name, *result.best));
   }

@@ -10,7 +10,6 @@
 #include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "problem.hpp"
-#include "search/planners/intra_op/intra_op.hpp"
 
 namespace {
 
@@ -38,7 +37,7 @@ TEST_CASE("Alpa is not worse than its parts alone") {
   REQUIRE(alpa.best);
   CHECK(pcg::violations(*alpa.best).empty());
   const search::SearchResult stages = in_space(q, search::AlpaSpace::stages_alone);
-  const search::SearchResult operators = search::intra_op_search(q.problem(), {}, {});
+  const search::SearchResult operators = search::alpa_search(q.problem(), search::AlpaSpace::one_stage, {}, {});
   REQUIRE(stages.best);
   REQUIRE(operators.best);
   CHECK(*alpa.objective <= *stages.objective);
@@ -160,7 +159,7 @@ TEST_CASE("Alpa is not worse than its parts alone on any chain of layers") {
     RC_ASSERT(pcg::violations(*alpa.best).empty());
     const search::SearchResult stages = in_space(q, search::AlpaSpace::stages_alone);
     if (stages.best) RC_ASSERT(*alpa.objective <= *stages.objective);
-    RC_ASSERT(*alpa.objective <= *search::intra_op_search(q.problem(), {}, {}).objective);
+    RC_ASSERT(*alpa.objective <= *search::alpa_search(q.problem(), search::AlpaSpace::one_stage, {}, {}).objective);
   });
   CHECK(ok);
 }

@@ -12,7 +12,7 @@
 
 #include "problem.hpp"
 #include "search/solve/mapping/segments.hpp"
-#include "search/solve/operators/operator_space.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 #include "tests/about.hpp"
 
 namespace {
@@ -138,14 +138,16 @@ TEST_CASE("the dynamic program finds what elimination finds, and so what trying 
     std::vector<int> choices(12);  // six operators
     for (int& c : choices) c = static_cast<int>(random.below(12));
     const pcg::Graph graph = random_graph(choices);
-    search::OperatorSpace space(placing.catalog, graph, 4);
-    const auto wanted = space.cheapest(placing.objective, 1000, whenever());
-    RC_ASSERT(wanted.has_value());
+    search::Shortlists lists(placing.catalog, placing.objective, 1000, search::Shortlists::kAnyCuts, {}, true);
+    search::ConstrainedOperators operators(lists, {0, 4}, placing.objective);
+    operators.add(graph, placing.catalog.kinds_of(graph));
+    const search::ConstrainedChoice wanted = operators.cheapest(1e30, whenever());
+    RC_ASSERT(!wanted.choice.empty());
     const double whole = placing.place(graph, 0, false).seconds, split = placing.place(graph, 1, false).seconds;
-    RC_ASSERT(std::abs(whole - wanted->seconds) <= 1e-9 * wanted->seconds);
-    RC_ASSERT(std::abs(split - wanted->seconds) <= 1e-9 * wanted->seconds);
+    RC_ASSERT(std::abs(whole - wanted.seconds) <= 1e-9 * wanted.seconds);
+    RC_ASSERT(std::abs(split - wanted.seconds) <= 1e-9 * wanted.seconds);
     // Side by side is one choice more.
-    RC_ASSERT(placing.place(graph, 0, true).seconds <= wanted->seconds * (1 + 1e-9));
+    RC_ASSERT(placing.place(graph, 0, true).seconds <= wanted.seconds * (1 + 1e-9));
   }));
 }
 

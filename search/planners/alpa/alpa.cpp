@@ -9,8 +9,8 @@
 #include <set>
 
 #include "search/cost/estimate.hpp"
+#include "search/planners/alpa/one_stage.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
-#include "search/planners/intra_op/intra_op.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
 constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
 
-const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp"}[static_cast<std::size_t>(space)]; }
+const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp", "intra-op"}[static_cast<std::size_t>(space)]; }
 
 // The next divisors of the batch below and above one of them.
 std::vector<int> divisors_around(std::int64_t batch, int of) {
@@ -38,17 +38,23 @@ std::vector<StageShape> shapes_of(AlpaSpace space, const AlpaConfig& config) {
   StageShape all;
   if (config.stages > 0) all.fewest_stages = all.most_stages = static_cast<std::size_t>(config.stages);
   all.given = config.given;
-  StageShape alone = all;
+  StageShape alone = all, one = all;
   alone.largest_block = 1;
+  one.fewest_stages = one.most_stages = 1;
   switch (space) {
-    case AlpaSpace::all: return config.given.devices.empty() ? std::vector{all, alone} : std::vector{all};
+    case AlpaSpace::all:
+      if (config.stages == 0) return {all, alone, one};
+      return config.given.devices.empty() ? std::vector{all, alone} : std::vector{all};
     case AlpaSpace::stages_alone: return {alone};
     case AlpaSpace::samples: return {all};
+    case AlpaSpace::one_stage: return {one};
   }
   return {};
 }
 
-bool cuts_in_every_way(AlpaSpace space, const AlpaConfig& config) { return space == AlpaSpace::all && config.intra_op == IntraOp::ilp; }
+bool cuts_in_every_way(AlpaSpace space, const AlpaConfig& config) {
+  return (space == AlpaSpace::all || space == AlpaSpace::one_stage) && config.intra_op == IntraOp::ilp;
+}
 
 bool may_be_one_stage(const AlpaConfig& config) { return config.stages <= 1 && config.settings.micro_batches == 0; }
 
@@ -121,15 +127,14 @@ class AlpaSearch {
     }
     std::vector<base::Fact> notes;
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
-      notes = confirm_intra_op(problem_, {.most_strategies = config_.most_strategies, .most_cut = config_.most_cut}, catalog_, budget_,
-                               confirmation_);
+      notes = confirm_one_stage(problem_, config_.most_strategies, catalog_, budget_, confirmation_);
     refine_between(shapes, pipelines);
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated)
       notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
     SearchResult r = std::move(confirmation_).result(budget_);
     if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
-    r.notes.emplace_back("stages-mapped", searched, catalog_.size());
+    if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", searched, catalog_.size());
     return r;
   }
 
@@ -323,6 +328,27 @@ SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConf
 Planner alpa_planner() {
   return planner_of(AlpaSpace::all,
                     "Stages of a pipeline, and every operator cut in its own way inside its stage, chosen together (Alpa).");
+}
+
+Planner intra_op_planner() {
+  const AlpaConfig defaults;
+  return {
+      .kind = word(AlpaSpace::one_stage),
+      .about =
+          "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
+      .searches = true,
+      .options = with_limits(
+          defaults.budget.seconds, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
+          {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
+            "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
+           {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
+            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
+      .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
+        const AlpaConfig config{.budget = limits_of(o),
+                                .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
+                                .most_cut = static_cast<int>(o.whole_number("loops"))};
+        return alpa_search(p, AlpaSpace::one_stage, config, c);
+      }};
 }
 
 Planner inter_op_planner() {

@@ -28,13 +28,14 @@ struct AlpaConfig {
 };
 
 // The part of Alpa's space that is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are
-// (Narayanan et al., SOSP'19).
-enum class AlpaSpace { all, stages_alone, samples };
+// (Narayanan et al., SOSP'19); one_stage: all devices run every operator.
+enum class AlpaSpace { all, stages_alone, samples, one_stage };
 
 // The best plan by simulation of those that are the cheapest for each setting, and of plain data parallelism.
 [[nodiscard]] SearchResult alpa_search(const Problem& problem, AlpaSpace space, const AlpaConfig& config, const SearchContext& context);
 [[nodiscard]] Planner alpa_planner();
 [[nodiscard]] Planner inter_op_planner();
 [[nodiscard]] Planner pp_dp_planner();
+[[nodiscard]] Planner intra_op_planner();
 
 }  // namespace search

@@ -24,6 +24,17 @@ void ConstrainedOperators::join(std::uint32_t from, std::uint32_t to, const Edge
   problem_.choices.pairs.push_back({from, to, costs.costs});
 }
 
+void ConstrainedOperators::add(const pcg::Graph& graph, const std::vector<KindNumber>& kinds) {
+  std::vector<std::uint32_t> number(kinds.size(), 0);
+  for (std::uint32_t node = 0; node < kinds.size(); ++node) {
+    if (kinds[node] == kSource) continue;
+    number[node] = add(kinds[node]);
+    for (std::uint32_t i = 0; i < graph.nodes()[node].inputs.size(); ++i)
+      if (const auto edge = lists_.catalog().edge_at(graph, kinds, node, i))
+        join(number[graph.nodes()[node].inputs[i].node.value], number[node], *edge);
+  }
+}
+
 ConstrainedChoice ConstrainedOperators::cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort) {
   problem_.limit = limit;
   const auto resolve = [&](const std::vector<std::uint32_t>& choice) {

@@ -23,6 +23,9 @@ class ConstrainedOperators {
   // cost.
   std::uint32_t add_from_outside(KindNumber kind, std::vector<double> seconds);
   void join(std::uint32_t from, std::uint32_t to, const EdgeKind& edge);
+  // All operators of a graph, in its order, and their edges. `kinds`: of its nodes.
+  // Requires: nothing was added before.
+  void add(const pcg::Graph& graph, const std::vector<KindNumber>& kinds);
 
   // The cheapest strategies within `limit`, by operator, as ConstrainedChoice::choice; of those from outside, any.
   [[nodiscard]] ConstrainedChoice cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort = {});

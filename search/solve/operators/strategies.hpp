@@ -6,7 +6,6 @@
 //   operator_catalog.hpp  OperatorCatalog: kinds of operators, what each strategy costs, and movements between two
 //   shortlists.hpp        Shortlists: the few strategies that a search compares, and tables of movements between them
 //   elimination.hpp       cheapest(): one choice for every operator of a problem with pairwise costs, exactly
-//   operator_space.hpp    OperatorSpace: all of this for one graph on all devices
 
 #include <span>
 #include <string>

@@ -1,5 +1,4 @@
 // Ways to run single operators, what they cost, and the cheapest of them together.
-#include "search/solve/operators/operator_space.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +7,8 @@
 #include <set>
 
 #include "problem.hpp"
-#include "search/planners/intra_op/intra_op.hpp"
+#include "search/planners/alpa/alpa.hpp"
+#include "search/solve/memory_constrained/constrained_operators.hpp"
 #include "tests/about.hpp"
 
 namespace {
@@ -87,21 +87,25 @@ TEST_CASE("the cheapest strategies together are the cheapest of all combinations
   q.model = mlp();
   const search::Problem problem = q.problem();
   search::OperatorCatalog catalog(problem, 2);
-  search::OperatorSpace space(catalog, problem.model, 2);
-  REQUIRE(space.operators().size() == 3);
+  const std::vector<search::KindNumber> kinds = catalog.kinds_of(problem.model);
   for (const double share : {1.0, 0.3, 0.0}) {
     const search::Objective objective{share, 0};
-    const auto found = space.cheapest(objective, 100, no_deadline());
-    REQUIRE(found);
-    CHECK(found->is_optimal);
-    CHECK(found->seconds == test::about(space.seconds(found->strategy, objective)));
+    search::Shortlists lists(catalog, objective, 100, search::Shortlists::kAnyCuts, {}, true);
+    search::ConstrainedOperators space(lists, {0, 2}, objective);
+    space.add(problem.model, kinds);
+    const search::ConstrainedChoice found = space.cheapest(1e30, no_deadline());
+    REQUIRE(found.choice.size() == 3);
+    CHECK(found.is_optimal);
+    CHECK(found.seconds == test::about(space.seconds(found.choice)));
     double best = std::numeric_limits<double>::infinity();
     std::vector<std::uint32_t> choice(3);
-    const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(space.table(o).strategies.size()); };
+    std::vector<search::KindNumber> of_operator = kinds;
+    std::erase(of_operator, search::kSource);
+    const auto count = [&](std::size_t o) { return static_cast<std::uint32_t>(catalog.table(of_operator[o], {0, 2}).strategies.size()); };
     for (choice[0] = 0; choice[0] < count(0); ++choice[0])
       for (choice[1] = 0; choice[1] < count(1); ++choice[1])
-        for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice, objective));
-    CHECK(found->seconds == test::about(best));
+        for (choice[2] = 0; choice[2] < count(2); ++choice[2]) best = std::min(best, space.seconds(choice));
+    CHECK(found.seconds == test::about(best));
   }
 }
 
@@ -110,7 +114,7 @@ TEST_CASE("a wide layer on a slow link is cut by what it adds up, not by samples
   // gradients, 2 x 406,528 numbers in all; cut inside, four times 64 x 512 / 2 numbers and less.
   test::Question q("{builtin: mlp-mnist}", 2, 1, 64);
   q.training.optimizer = pcg::Optimizer::sgd;
-  const search::SearchResult r = search::intra_op_search(q.problem(), {}, {});
+  const search::SearchResult r = search::alpa_search(q.problem(), search::AlpaSpace::one_stage, {}, {});
   REQUIRE(r.best);
   REQUIRE(r.simulation);
   CHECK(r.simulation->bytes.total.value() <= 131072 * 4);
@@ -128,7 +132,7 @@ TEST_CASE("where replicas do not fit, weights are cut until they do") {
   const sim::Oracle oracle(q.cluster);
   const search::Problem problem{q.model, q.section, q.cluster, q.training, oracle};
   CHECK_FALSE(oracle.memory(search::data_parallel_plan(problem, {}).value()).fits());
-  const search::SearchResult r = search::intra_op_search(problem, {}, {});
+  const search::SearchResult r = search::alpa_search(problem, search::AlpaSpace::one_stage, {}, {});
   REQUIRE(r.best);
   CHECK(oracle.memory(*r.best).fits());
 }
