@@ -185,17 +185,22 @@ class LayerShares {
 
 double seconds_of(const LayerChain& chain, double sum, double slowest) { return chain.once + sum + (chain.micro_batches - 1) * slowest; }
 
-double quickest_slowest(LayerShares& program, const Budget& budget) {
-  double low = 0, high = kNoTime;
-  if (const auto any = program.below(kNoTime)) high = any->slowest;
-  // Answers that are found halve the interval from above, and their own slowest stage is exact.
-  constexpr int kHalvings = 30;
-  for (int i = 0; i < kHalvings && high < kNoTime && low < high && !budget.time_is_up(); ++i) {
-    const double middle = (low + high) / 2;
-    if (const auto found = program.below(middle)) high = found->slowest;
-    else low = middle;
-  }
-  return low;
+double quickest_layer(const LayerChain& chain, std::size_t kind) {
+  double least = kNoTime;
+  for (const std::vector<LayerCost>& table : chain.tables) least = std::min(least, std::ranges::min(table[kind].seconds));
+  return least;
+}
+
+double least_sum(const LayerChain& chain) {
+  double sum = 0;
+  for (const std::size_t kind : chain.kinds) sum += quickest_layer(chain, kind);
+  return sum;
+}
+
+double least_slowest(const LayerChain& chain) {
+  double longest = least_sum(chain) / static_cast<double>(chain.stages());
+  for (const std::size_t kind : chain.kinds) longest = std::max(longest, quickest_layer(chain, kind));
+  return longest;
 }
 
 ChainAnswer answer_of(const LayerChain& chain, StageRuns& runs, const Shares& shares) {
@@ -261,28 +266,19 @@ double chain_seconds(const LayerChain& chain, const ChainAnswer& answer) {
     if (bytes > chain.memory) return kNoTime;
     add(seconds);
   }
-  return chain.once + sum + (chain.micro_batches - 1) * slowest;
+  return seconds_of(chain, sum, slowest);
 }
 
-double chain_at_least(const LayerChain& chain) {
-  double sum = 0, longest = 0;
-  for (const std::size_t kind : chain.kinds) {
-    double least = kNoTime;
-    for (const std::vector<LayerCost>& table : chain.tables) least = std::min(least, std::ranges::min(table[kind].seconds));
-    sum += least;
-    longest = std::max(longest, least);
-  }
-  return chain.once + sum + (chain.micro_batches - 1) * std::max(longest, sum / static_cast<double>(chain.stages()));
-}
+double chain_at_least(const LayerChain& chain) { return seconds_of(chain, least_sum(chain), least_slowest(chain)); }
 
 // The answer of least sum whose stages and boundaries are all quicker than a limit is the best for its own slowest one. So limits are
-// lowered from one answer to the next, until the sum alone, with the quickest slowest stage that there is, is no better than the best.
+// lowered from one answer to the next, until the sum, with a bound of the slowest stage, is no better than the best.
 std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget) {
   if (chain.stages() > chain.kinds.size()) return std::nullopt;
   StageRuns runs(chain, (to_beat - chain.once) / chain.micro_batches);
   LayerShares program(chain, runs, budget);
   std::optional<ChainAnswer> best;
-  const double least_slowest = quickest_slowest(program, budget);
+  const double slowest_at_least = least_slowest(chain);
   for (double limit = kNoTime; !budget.time_is_up();) {
     const std::optional<Shares> shares = program.below(limit);
     if (!shares) break;
@@ -291,7 +287,7 @@ std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_bea
       to_beat = seconds;
       best = answer_of(chain, runs, *shares);
     }
-    if (seconds_of(chain, shares->sum, least_slowest) >= to_beat) return best;
+    if (seconds_of(chain, shares->sum, slowest_at_least) >= to_beat) return best;
     limit = shares->slowest;
   }
   return budget.time_is_up() ? std::nullopt : best;
