@@ -177,25 +177,6 @@ Mapped map(UnitySearch& s, const std::vector<Chain>& chains) {
   return mapped;
 }
 
-// Two stages or more take longer than the best plan even if they are equally long, nothing moves, and kernels of a micro-batch are as
-// efficient as those of the batch.
-bool is_too_slow(UnitySearch& s, const PipelineSetting& setting) {
-  const std::optional<base::Seconds> best = s.confirmation.best_time();
-  if (!best) return false;
-  double least = 0;
-  for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
-    double of_segment = std::numeric_limits<double>::infinity();
-    for (const Variant& v : s.model.variants(segment)) {
-      double sum = 0;
-      for (const std::uint32_t n : v.segment.operators) sum += s.catalog.plain_seconds(v.kinds[n], s.devices, {.synchronisation = 0});
-      of_segment = std::min(of_segment, sum);
-    }
-    least += of_segment;
-  }
-  const double rounds = setting.micro_batches + (setting.schedule == pcg::ScheduleKind::two_bw ? 0.0 : 1.0);
-  return least * rounds / setting.micro_batches >= best->value();
-}
-
 // Pipelines of each graph in a setting. Returns: whether some could be better than the best plan.
 bool confirm_pipelines(UnitySearch& s, const PipelineSetting& setting, const std::vector<std::vector<std::size_t>>& variants,
                        Budget& budget) {
@@ -236,7 +217,7 @@ std::size_t pipeline(UnitySearch& s, std::vector<PipelineSetting> settings, cons
     PipelineSetting& setting = settings[i];
     setting.schedule = s.config.schedule;
     if (const auto best = s.confirmation.best_time()) setting.to_beat = best->value();
-    if (setting.micro_batches < 2 || is_too_slow(s, setting)) continue;
+    if (setting.micro_batches < 2) continue;
     if (budget.ended_by()) break;
     ++searched;
     if (!confirm_pipelines(s, setting, variants, budget) && i >= known) break;  // nor could more micro-batches
