@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "search/grid/balance.hpp"
 #include "sim/memory/model_states.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -52,14 +51,10 @@ PlanBound PlanBounds::closer_bound(const GridConfig& c) {
   const PassSketch& pass = s.passes.at(c.recompute);
   PlanBound known = bound(c);
   std::vector<Rank> ranks = even_ranks(c, pass);
-  if (devices_are_alike_ && layers_are_all() && c.pipeline > 1) {
+  if (devices_are_alike_ && layers_are_all() && c.pipeline > 1 && has_equal_stages(c)) {
     const int each = static_cast<int>(layers()) / (c.pipeline * c.chunks);
-    if (has_equal_stages(c)) {
-      ranks = equal_ranks(c, pass, each);
-      known.bytes = std::max(known.bytes, bytes(c, s, pass, kept_layers(c, each)));
-    } else if (c.chunks == 1) {
-      ranks.push_back({slowest_share(c, pass), 0, 0});
-    }
+    ranks = equal_ranks(c, pass, each);
+    known.bytes = std::max(known.bytes, bytes(c, s, pass, kept_layers(c, each)));
     known.seconds = seconds(c, s, pass.times, ranks);
   }
   const std::pair<Cut, int> key{cut_of(c), c.data};
@@ -130,20 +125,6 @@ std::vector<PlanBounds::Rank> PlanBounds::equal_ranks(const GridConfig& c, const
   ranks.back().share += tail;
   for (std::size_t r = 1; r < ranks.size(); ++r) ranks[r].before = ranks[r - 1].before + each * layer + (r == 1 ? embedding : 0);
   return ranks;
-}
-
-double PlanBounds::slowest_share(const GridConfig& c, const PassSketch& pass) {
-  const double all = pass.times.seconds.of(layers()), layer = pass.times.seconds.layer, embedding = pass.times.seconds.rest - pass.tail;
-  const auto [slowest, is_new] = slowest_.try_emplace({c.pipeline, embedding, layer, pass.tail});
-  if (is_new && all > 0) {
-    std::vector<double> units(static_cast<std::size_t>(layers()) + 2, layer);
-    units.front() = embedding;
-    units.back() = pass.tail;
-    const std::vector<int> split = quickest_slowest_stage(std::span(&units, 1), c.pipeline, may_be_bare(problem_.model.blocks()));
-    for (const int n : split) slowest->second = std::max(slowest->second, n * layer);
-    slowest->second = std::max({slowest->second, split.front() * layer + embedding, split.back() * layer + pass.tail});
-  }
-  return all > 0 ? slowest->second / all : 0;
 }
 
 double PlanBounds::kept_layers(const GridConfig& c, int each) const {

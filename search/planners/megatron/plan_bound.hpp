@@ -121,9 +121,6 @@ class PlanBounds {
   // The ranks of equal stages, each of `each` layers.
   // Requires: layers_are_all().
   [[nodiscard]] std::vector<Rank> equal_ranks(const GridConfig& c, const PassSketch& pass, int each) const;
-  // The part of a micro-batch's passes that the slowest stage has at least, however whole layers are shared out.
-  // Requires: layers_are_all(), without chunks.
-  [[nodiscard]] double slowest_share(const GridConfig& c, const PassSketch& pass);
   // The seconds of all passes on a rank.
   [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
   // The passes, the time before they begin and after they end, and then the tail of each layer: of the rank that needs longest.
@@ -150,8 +147,7 @@ class PlanBounds {
   std::map<Cut, Attempt<LayerSketch>> sketches_;
   std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // by replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
-  std::map<std::tuple<int, double, double, double>, double> slowest_;  // seconds, by stages, and those of embedding, layer and head
-  std::map<std::tuple<int, int, double>, double> reduced_;             // seconds by these and bytes
+  std::map<std::tuple<int, int, double>, double> reduced_;                            // seconds by these and bytes
 };
 
 }  // namespace search

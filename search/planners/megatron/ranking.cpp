@@ -147,7 +147,7 @@ class Ranker {
       while (end < points.size() && in_one_line(points[first], points[end]) && points[first].micro_batch == points[end].micro_batch) ++end;
       const std::span<const GridConfig> cut = points.subspan(first, end - first);
       for (const GridConfig& c : cut) ranking_.plans += plans_of(c);
-      if (before == nullptr || !in_one_line(*before, cut.front())) begin_line(cut.front());
+      if (before == nullptr || !in_one_line(*before, cut.front())) line_ = {};
       before = &cut.front();
       if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid sketched", first, points.size()));
       if (!budget.take()) prune(cut, ranking_.pruned.unreached);
@@ -174,20 +174,6 @@ class Ranker {
     for (const GridConfig& c : points) why += plans_of(c);
   }
 
-  // More ranks to a group make a line no quicker that is far slower already: their work together stays, and their communication
-  // grows.
-  void begin_line(const GridConfig& c) {
-    line_ = {};
-    const auto is_far_slower = [&](int tensor, int context) {
-      const auto smaller = lines_.find({tensor, context, c.expert, c.sequence_parallel});
-      return smaller != lines_.end() && smaller->second != kNever && smaller->second > kFarSlower * best_;
-    };
-    for (int factor = 2; factor <= std::max(c.tensor, c.context); ++factor)
-      if ((c.tensor % factor == 0 && is_far_slower(c.tensor / factor, c.context)) ||
-          (c.context % factor == 0 && is_far_slower(c.tensor, c.context / factor)))
-        line_.over = &PrunedCounts::dominated;
-  }
-
   void add_cut(std::span<const GridConfig> points) {
     if (line_.over != nullptr) return prune(points, ranking_.pruned.*line_.over);
     if (const Refusal* refused = bounds_.refusal(points.front())) {
@@ -201,9 +187,6 @@ class Ranker {
     if (best == kNever) line_.over = &PrunedCounts::too_big;
     else if (best > kLeastGainOfMore * line_.best && best > kFarSlower * best_) line_.over = &PrunedCounts::dominated;
     line_.best = best;
-    const GridConfig& c = points.front();
-    double& of_line = lines_.try_emplace({c.tensor, c.context, c.expert, c.sequence_parallel}, kNever).first->second;
-    of_line = std::min(of_line, best);
   }
 
   // Returns the seconds of its quickest plan that fits.
@@ -253,7 +236,6 @@ class Ranker {
   PlanBounds& bounds_;
   double best_ = kNever, least_too_big_ = kNever;
   Line line_;
-  std::map<std::tuple<int, int, int, bool>, double> lines_;  // the best seconds of each line so far
   Ranking ranking_;
 };
 
