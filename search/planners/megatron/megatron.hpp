@@ -18,7 +18,7 @@ namespace search {
 // are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
 // simulated in any case.
 struct MegatronSearchConfig {
-  SearchLimits budget = kDefaultEffort;
+  SearchLimits budget = base::Seconds(5);
   int simulate_best = 16;  // ranked candidates that are simulated whole
   Wishes wishes;
 };
