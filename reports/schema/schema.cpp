@@ -204,7 +204,8 @@ Json plan_entry() {
     for (const search::Option& o : p.options) {
       Json option = std::visit(OptionSchema{}, o.type);
       option["description"] = fmt::format("{}; default: {}", without_marks(o.help), without_marks(search::default_text(o)));
-      kind["properties"][o.key] = std::move(option);
+      Json& known = kind["properties"][o.key];  // by another form of the same kind
+      known = known.is_null() ? std::move(option) : Json{{"anyOf", {std::move(known), std::move(option)}}};
     }
   }
   return {{"anyOf", {{{"enum", words}}, {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}}}}};

@@ -164,7 +164,7 @@ def equal(what: str, a: float, b: float, tolerance: float, absolute: float = 0) 
 
 # What tells runs apart that do the same: names, words, how a search ended, speedups over a base; and what a wall clock says.
 _NAMES = {"plan", "variant", "sweep", "settings", "replanned", "notes", "behind", "against_data_parallel", "objective_s", "bound_s", "stop_reason",
-          "runners_up", "speedup", "speedup_interval", "best_speedup", "best_speedup_interval"}
+          "runners_up", "speedup", "speedup_interval", "best_speedup", "best_speedup_interval", "found_by"}
 _CLOCKS = {"search_time_s", "simulation_time_s"}
 
 

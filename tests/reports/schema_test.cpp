@@ -69,7 +69,9 @@ TEST_CASE("a schema knows types, ranges, words, units, defaults and planners' op
   CHECK(s["properties"]["training"]["additionalProperties"] == false);
   CHECK(s["properties"]["capacity"]["properties"]["deadline"]["type"] == "string");  // a quantity has a unit
   const Json& megatron = s["properties"]["plans"]["items"]["anyOf"][1]["properties"]["megatron"]["properties"];
-  CHECK(megatron["tensor"]["minimum"] == 1);
+  CHECK(megatron["tensor"]["anyOf"][0]["minimum"] == 1);
+  CHECK(megatron["tensor"]["anyOf"][1]["anyOf"][1]["items"]["minimum"] == 1);  // or the degrees that a search may take
+  CHECK(megatron["schedule"]["anyOf"][1]["anyOf"][1]["items"]["enum"][1] == "1f1b");
   CHECK(megatron["recompute"].contains("anyOf"));
-  CHECK(megatron["budget"]["description"].get<std::string>().find("default: 8 s") != std::string::npos);
+  CHECK(megatron["budget"]["description"].get<std::string>().find("default: 5 s") != std::string::npos);
 }

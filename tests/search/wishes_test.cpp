@@ -35,7 +35,7 @@ std::string refusal_of(const std::string& yaml) {
 }  // namespace
 
 TEST_CASE("wishes leave the points of the grid that have allowed values alone") {
-  const test::Question q(test::kSmallGpt, 2, 4, 8);
+  const test::Question q("{transformer: {layers: 4, hidden: 64, heads: 8, vocab: 96, sequence_length: 16}}", 2, 4, 8);
   const auto all = search::grid_points(q.problem());
   const auto expect = [&](const std::string& yaml, const auto& is_allowed) {
     std::vector<GridConfig> wanted;
@@ -61,7 +61,8 @@ TEST_CASE("wishes leave the points of the grid that have allowed values alone") 
 }
 
 TEST_CASE("a point takes a schedule and a dispatch that are wished") {
-  const test::Question q(test::kSmallMoe, 1, 4, 8);
+  const test::Question q("{transformer: {layers: 4, hidden: 32, heads: 4, ffn: 64, vocab: 96, sequence_length: 16, experts: 4, top_k: 2}}",
+                         1, 4, 8);
   const Wishes w = wishes("{schedule: [breadth-first, gpipe], dispatch: [deepep, nccl]}");
   for (const GridConfig& c : search::grid_points(q.problem(), w)) {
     if (c.pipeline > 1) CHECK(c.schedule == (c.chunks > 1 ? pcg::ScheduleKind::breadth_first : pcg::ScheduleKind::gpipe));
