@@ -122,7 +122,7 @@ bool is_concat_of_concat(const pcg::Pcg& g) {
 TEST_CASE("every occurrence in concats of many keeps shapes and meaning, and leaves no concat of a concat") {
   int applied = 0, through_views = 0;
   const std::vector<Rule>& rules = rules_with_concats();
-  Matcher updated(rules, pcg::Pcg()), anew(rules, pcg::Pcg());
+  Matcher restarted(rules, pcg::Pcg());
   CHECK(rc::check([&] {
     base::Random random(*rc::gen::arbitrary<std::uint64_t>());
     const pcg::Pcg g = Branches(random).build();
@@ -140,11 +140,8 @@ TEST_CASE("every occurrence in concats of many keeps shapes and meaning, and lea
       if (!same) RC_FAIL("meaning changed by " + rules[m.rule].name);
       RC_ASSERT(result_shapes(next->graph) == shapes);
       RC_ASSERT(!is_concat_of_concat(next->graph));
-      updated.restart(g);
-      RC_ASSERT(updated.matches() == matcher.matches());
-      updated.update(next->graph, next->fresh, next->renumbered);
-      anew.restart(next->graph);
-      RC_ASSERT(updated.matches() == anew.matches());
+      restarted.restart(g);
+      RC_ASSERT(restarted.matches() == matcher.matches());
     }
   }));
   MESSAGE(fmt::format("{} rules; {} rewrites, {} of them in a concat of many", rules_with_concats().size(), applied, through_views));

@@ -305,9 +305,8 @@ pcg::Pcg cut_by_samples(pcg::Pcg g) {
   Matcher matcher(std::span(&cancel, 1), g);
   while (!matcher.matches().empty()) {
     const Match m = matcher.matches().front();
-    Rewritten r = apply(cancel, m, g, {}).value();
-    g = std::move(r.graph);
-    matcher.update(g, r.fresh, r.renumbered);
+    g = apply(cancel, m, g, {}).value().graph;
+    matcher.restart(g);
   }
   return g;
 }

@@ -142,7 +142,7 @@ std::vector<pcg::ParallelShape> result_shapes(const pcg::Pcg& g) {
 }
 
 Match match_at(std::size_t number, const Rule& rule, const pcg::Pcg& graph, pcg::TensorRef tensor, int row, const LetterSizes& chosen) {
-  Match m{.rule = number, .nodes = {}, .variables = {tensor}, .views = {}, .row = row, .degrees = {0, 0}, .sizes = chosen};
+  Match m{.rule = number, .nodes = {}, .variables = {tensor}, .row = row, .views = {}, .degrees = {0, 0}, .sizes = chosen};
   const Types& types = rule.equation.variables()[0].types;
   const std::vector<std::int64_t> have = graph.shape(tensor).whole().sizes;
   if (have.size() < types[0].rank) return m;  // applying it says so

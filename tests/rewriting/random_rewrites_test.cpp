@@ -150,7 +150,7 @@ void take_thirty(const std::vector<Rule>& rules, base::Random& random, Tally& ta
   pcg::Pcg g = start(rules, random);
   const auto meaning = pcg::evaluate(g, 1, 5);
   const auto shapes = result_shapes(g);
-  Matcher matcher(rules, g), anew(rules, pcg::Pcg());
+  Matcher matcher(rules, g);
   ++tally.runs;
   for (int step = 0, tries = 0; step < kRewrites && tries < 20 * kRewrites; ++tries) {
     const Choice c = choose(rules, matcher, g, random);
@@ -161,12 +161,10 @@ void take_thirty(const std::vector<Rule>& rules, base::Random& random, Tally& ta
     ++tally.taken;
     ++tally.used[c.rule->name];
     g = std::move(next->graph);
-    matcher.update(g, next->fresh, next->renumbered);
     const bool same = pcg::evaluate(g, 1, 5) == meaning;
     if (!same) RC_FAIL("meaning changed by " + c.rule->name);
     RC_ASSERT(result_shapes(g) == shapes);
-    anew.restart(g);
-    RC_ASSERT(matcher.matches() == anew.matches());
+    matcher.restart(g);
   }
 }
 
@@ -176,7 +174,7 @@ std::vector<Rule> all_of_catalogue() {
   return rules;
 }
 
-TEST_CASE("thirty rewrites keep shapes and meaning, and the matcher up to date") {
+TEST_CASE("thirty rewrites keep shapes and meaning") {
   const std::vector<Rule> rules = all_of_catalogue();
   Tally tally;
   CHECK(rc::check([&] {

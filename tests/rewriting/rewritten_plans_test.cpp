@@ -61,7 +61,7 @@ Graph rewritten(const Graph& model, Matcher& matcher, int steps, base::Random& r
     ++step;
     ++used[fmt::format("{} = {}", to_text(rule.source(), rule.equation.variables()), to_text(rule.target(), rule.equation.variables()))];
     g = std::move(next->graph);
-    matcher.update(g, next->fresh, next->renumbered);
+    matcher.restart(g);
   }
   return pcg::serial(g);
 }
@@ -240,7 +240,7 @@ Graph merged_inception(const Graph& model) {
       continue;
     }
     g = std::move(next->graph);
-    matcher.update(g, next->fresh, next->renumbered);
+    matcher.restart(g);
     m = 0;
   }
   return pcg::serial(g);

@@ -1,11 +1,6 @@
-// Rules at work on Inception-v3: all occurrences of every rule that the generator finds, and what is looked at again after one rewrite.
+// Rules at work on Inception-v3: all occurrences of every rule that the generator finds, and rewrites there.
 
 #include <benchmark/benchmark.h>
-
-#include <algorithm>
-#include <chrono>
-#include <limits>
-#include <stdexcept>
 
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
@@ -66,64 +61,6 @@ void match_all(benchmark::State& state) {
   count(state, g, matcher.matches().size());
 }
 
-// A rewrite, and how node numbers go back.
-struct There {
-  Rewritten rewritten;
-  std::vector<pcg::NodeId> again;
-  std::vector<std::optional<pcg::NodeId>> back;
-};
-std::vector<There> rewrites(const std::vector<Rule>& asked, const Matcher& matcher, const pcg::Pcg& g) {
-  const std::vector<int> degrees{2, 2};
-  std::vector<There> result;
-  for (std::size_t i = 0; i < matcher.matches().size(); i += std::max<std::size_t>(1, matcher.matches().size() / 100)) {
-    const Match& m = matcher.matches()[i];
-    base::Attempt<Rewritten> there = apply(asked[m.rule], m, g, degrees);
-    if (!there) continue;
-    There t{.rewritten = std::move(*there), .again = {}, .back = {}};
-    t.back.resize(t.rewritten.graph.nodes().size());
-    for (std::size_t n = 0; n < t.rewritten.renumbered.size(); ++n) {
-      if (const auto now = t.rewritten.renumbered[n]) t.back[now->value] = pcg::NodeId(n);
-      else t.again.emplace_back(n);
-    }
-    result.push_back(std::move(t));
-  }
-  return result;
-}
-
-// The update that takes longest, each the quickest of three.
-double slowest_ms(Matcher& matcher, const pcg::Pcg& g, const std::vector<There>& all) {
-  double slowest = 0;
-  for (const There& t : all) {
-    double quickest = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < 3; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      matcher.update(t.rewritten.graph, t.rewritten.fresh, t.rewritten.renumbered);
-      quickest = std::min(quickest, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-      matcher.update(g, t.again, t.back);
-    }
-    slowest = std::max(slowest, quickest);
-  }
-  return slowest;
-}
-
-// Rewrites by rules of all kinds all over the graph, each there and back again, which are two updates.
-void update_after_one_rewrite(benchmark::State& state) {
-  const pcg::Pcg g = inception();
-  Matcher matcher(rules(static_cast<int>(state.range(0))), g);
-  const std::vector<There> all = rewrites(rules(static_cast<int>(state.range(0))), matcher, g);
-  if (all.empty()) throw std::runtime_error("no rule applies");
-  std::size_t i = 0;
-  for ([[maybe_unused]] auto _ : state) {
-    const There& t = all[i++ % all.size()];
-    matcher.update(t.rewritten.graph, t.rewritten.fresh, t.rewritten.renumbered);
-    matcher.update(g, t.again, t.back);
-  }
-  count(state, g, matcher.matches().size());
-  state.counters["slowest_ms"] = slowest_ms(matcher, g, all);
-  state.counters["rewrites"] = static_cast<double>(all.size());
-  state.SetItemsProcessed(2 * state.iterations());  // updates
-}
-
 void apply_one(benchmark::State& state) {
   const pcg::Pcg g = inception();
   const Matcher matcher(rules(static_cast<int>(state.range(0))), g);
@@ -144,5 +81,4 @@ void apply_one(benchmark::State& state) {
 BENCHMARK(read_rules)->Unit(benchmark::kMillisecond);
 BENCHMARK(first_index)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
 BENCHMARK(match_all)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
-BENCHMARK(update_after_one_rewrite)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);
 BENCHMARK(apply_one)->Arg(all)->Arg(algebra)->Unit(benchmark::kMillisecond);

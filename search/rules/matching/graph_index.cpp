@@ -138,22 +138,7 @@ Window same_window(int kernel_h, int kernel_w) {
   return {.rows = {.kernel = kernel_h, .padding = (kernel_h - 1) / 2}, .columns = {.kernel = kernel_w, .padding = (kernel_w - 1) / 2}};
 }
 
-int GraphIndex::outputs(std::uint32_t n) const {
-  TensorId end = nodes_[n].first_output;
-  while (end < tensors_.size() && tensors_[end].node == n && tensors_[end].output >= 0) ++end;
-  return static_cast<int>(end - nodes_[n].first_output);
-}
-
-void GraphIndex::index(const pcg::Pcg& graph) {
-  size_ = static_cast<std::uint32_t>(graph.nodes().size());
-  nodes_.assign(size_, {});
-  tensors_.clear();
-  sizes_.clear();
-  edges_.clear();
-  first_edge_.clear();
-  views_.clear();
-  attentions_.clear();
-  for (std::vector<std::uint32_t>& nodes : by_code_) nodes.clear();
+GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>(graph.nodes().size())), nodes_(size_) {
   std::vector<std::uint32_t> long_concats;
   for (std::uint32_t n = 0; n < size_; ++n) {
     const pcg::PcgNode& node = graph.nodes()[n];
@@ -189,10 +174,7 @@ void GraphIndex::index(const pcg::Pcg& graph) {
       continue;
     }
     by_code_[f.code].push_back(n);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      f.inputs[i] = edges_[first_edge_[n] + i];
-      f.producers[i] = nodes_[tensors_[f.inputs[i]].node].code;
-    }
+    std::copy(edges_.end() - f.input_count, edges_.end(), f.inputs.begin());
   }
   first_edge_.push_back(static_cast<std::uint32_t>(edges_.size()));
 
@@ -208,7 +190,6 @@ void GraphIndex::index(const pcg::Pcg& graph) {
     for (TensorId id : inputs(n)) {
       TensorFacts& t = tensors_[id];
       readers_[t.first_reader + t.readers++] = n;
-      if (nodes_[n].code != kNoCode) t.reader_codes |= bit_of(nodes_[n].code);
     }
   for (std::uint32_t n : long_concats) add_views(n);
 }
@@ -228,8 +209,6 @@ void GraphIndex::add_view(const ConcatView& v, TensorId output) {
   f.dim = nodes_[v.concat].dim;
   f.input_count = 2;
   f.inputs = {add_part(v.concat, v.begin, v.cut), add_part(v.concat, v.cut, v.end)};
-  for (std::size_t i = 0; i < 2; ++i)
-    if (const TensorFacts& t = tensors_[f.inputs[i]]; t.output >= 0) f.producers[i] = nodes_[t.node].code;
   f.first_output = output;
   by_code_[f.code].push_back(size_with_views());
   nodes_.push_back(f);
@@ -243,7 +222,6 @@ TensorId GraphIndex::add_part(std::uint32_t concat, std::uint32_t begin, std::ui
   t.node = concat;
   t.output = -1;
   t.first_reader = t.readers = 0;
-  t.reader_codes = 0;
   const auto dim = static_cast<std::size_t>(nodes_[concat].dim);
   std::vector<std::int64_t> whole(sizes(parts[0]).begin(), sizes(parts[0]).end());
   for (TensorId other : parts.subspan(1)) whole[dim] += sizes(other)[dim];

@@ -1,7 +1,7 @@
 #pragma once
 // An index of a parallel computation graph for the matcher: the rule language's kind of every operator, the few attributes that rules name,
-// and the readers of each tensor; flat arrays, filled anew after a rewrite in O(nodes + edges), and O(inputs^2) for a
-// concat or sum of many inputs: 20 ns a node, as every number in it may have moved. Private to the matcher.
+// and the readers of each tensor; flat arrays. Private to the matcher.
+// Cost: O(nodes + edges), and O(inputs^2) for a concat of many inputs; 20 ns a node.
 
 #include <array>
 #include <cstdint>
@@ -18,8 +18,6 @@ using Code = std::uint16_t;
 inline constexpr Code kNoCode = 0xffff;  // of nodes that no rule speaks of: sources, reshapes, losses, ...
 inline constexpr std::size_t kCodes = static_cast<std::size_t>(kKinds) * kFunctions;
 [[nodiscard]] Code code_of(Kind kind, Function function);
-// A set of codes in one word, in which some share a bit: what is not in it is in no case there.
-[[nodiscard]] constexpr std::uint64_t bit_of(Code c) { return std::uint64_t{1} << (c % 64U); }
 // A half of a split without the other is a slice in a graph: the first, or the last part of an axis.
 inline constexpr Code kFirstPart = static_cast<Code>(static_cast<int>(Kind::split1) * kFunctions);
 inline constexpr Code kLastPart = kFirstPart + 1;
@@ -39,7 +37,6 @@ struct NodeFacts {
   Code code = kNoCode;
   std::uint32_t input_count = 0;
   std::uint32_t first_view = 0;  // of a concat of more than two tensors, whose inputs are not here
-  std::array<Code, kMostInputs> producers{kNoCode, kNoCode, kNoCode};
   std::array<TensorId, kMostInputs> inputs{};
   TensorId first_output = 0;
   std::int8_t dim = -1;         // that it joins, splits, sums away, cuts or combines; of a transpose of the last two dims: the last but one
@@ -64,17 +61,13 @@ struct TensorFacts {
   bool index = false;
   std::uint32_t first_size = 0;
   std::uint32_t first_reader = 0, readers = 0;
-  std::uint64_t reader_codes = 0;  // bit_of() of each reader's code
 };
 
 class GraphIndex {
  public:
-  explicit GraphIndex(const pcg::Pcg& graph) { index(graph); }
-  void index(const pcg::Pcg& graph);  // of another graph, in the same memory
+  explicit GraphIndex(const pcg::Pcg& graph);
 
-  // The number of nodes of the graph. Node numbers from here on are views of its concats.
-  [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] std::uint32_t size_with_views() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  // Numbers beyond the nodes of the graph are views of its concats.
   [[nodiscard]] const NodeFacts& node(std::uint32_t n) const { return nodes_[n]; }
   [[nodiscard]] const TensorFacts& tensor(TensorId t) const { return tensors_[t]; }
   [[nodiscard]] std::span<const std::int64_t> sizes(TensorId t) const {
@@ -103,16 +96,16 @@ class GraphIndex {
     return std::span(edges_).subspan(first_edge_[n], first_edge_[n + 1] - first_edge_[n]);
   }
   [[nodiscard]] TensorId output(std::uint32_t n, int o) const { return nodes_[n].first_output + static_cast<TensorId>(o); }
-  [[nodiscard]] int outputs(std::uint32_t n) const;
 
  private:
   // Cuts, and neighbours.
   static std::uint32_t views_of_inputs(std::uint32_t inputs) { return 2 * (inputs - 1); }
+  [[nodiscard]] std::uint32_t size_with_views() const { return static_cast<std::uint32_t>(nodes_.size()); }
   void add_views(std::uint32_t concat);
   void add_view(const ConcatView& v, TensorId output);
   TensorId add_part(std::uint32_t concat, std::uint32_t begin, std::uint32_t end);
 
-  std::uint32_t size_ = 0;
+  std::uint32_t size_ = 0;  // nodes of the graph
   std::vector<NodeFacts> nodes_;
   std::vector<TensorFacts> tensors_;
   std::vector<std::int64_t> sizes_;

@@ -56,11 +56,11 @@ struct Match {
   std::vector<pcg::NodeId> nodes;         // of the graph, one per operator of the source, in its order; halves of a split share one
   std::vector<pcg::TensorRef> variables;  // one per variable; of a number: an output of a scaling by it; of a part of a concat:
                                           // the first of its tensors. Unused ones: {0, 0}
-  std::vector<ConcatAsTwo> views;         // of concats that have more than two inputs, in order; no two of one concat
   int row = 0;                            // the dim that a matrix's dim 0 stands for
+  std::vector<ConcatAsTwo> views;         // of concats that have more than two inputs, in order; no two of one concat
   std::vector<int> degrees;               // of d and e as the source binds them; 0: free, the caller chooses
   LetterSizes sizes{};                    // of the rule's letters; 0: only the target has it (where to split), and the caller chooses
-  bool operator==(const Match&) const = default;
+  auto operator<=>(const Match&) const = default;
 };
 
 }  // namespace rules

@@ -1,13 +1,12 @@
 #pragma once
 // Occurrences of rules' sources in a parallel computation graph. Start here:
-//   matcher.hpp      Matcher: finds them, and again after a rewrite; census(): how many there are by rule
+//   matcher.hpp      Matcher: finds them in one graph after another; census(): how many there are by rule
 //   match.hpp        Match: one occurrence, with the sizes of the rule's letters
 //   pattern.hpp      compile(): a rule made ready (Pattern); OccurrenceSearch: the search for one rule (occurrence.cpp)
 //   graph_index.hpp  GraphIndex: a graph made ready
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,9 +16,9 @@
 
 namespace rules {
 
-// Finds matches through an index by operator kind and the kinds of neighbours; after a rewrite it looks again only near the rewrite.
+// Finds matches through an index by operator kind.
 // Cost: an index O(nodes + edges + inputs^2 of concats and sums); a search O(candidates of the rarest operator of each rule), times the
-// choices at commutative inputs and tensors of several readers; update() an index and O(matches) beside the search.
+// choices at commutative inputs and tensors of several readers.
 class Matcher {
  public:
   Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);
@@ -27,9 +26,6 @@ class Matcher {
   Matcher(Matcher&&) noexcept;
   void restart(const pcg::Pcg& graph);                      // the same rules on another graph
   [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row, views
-  // Updates the matches: the graph has become `after` by a rewrite that added `fresh` (numbers in `after`); `renumbered[i]` is where node i
-  // went, nullopt: it is gone.
-  void update(const pcg::Pcg& after, std::span<const pcg::NodeId> fresh, std::span<const std::optional<pcg::NodeId>> renumbered);
 
  private:
   struct State;

@@ -4,12 +4,10 @@
 
 namespace rules {
 
-void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at,
-                           std::span<const std::uint8_t> excluded) {
+void OccurrenceSearch::run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at) {
   p_ = &p;
   path_ = &p.paths[anchor];
   rule_ = rule;
-  excluded_ = excluded;
   State s;
   s.nodes.fill(kUnbound);
   s.variables.fill(kUnbound);
@@ -25,7 +23,6 @@ void OccurrenceSearch::bind(std::uint8_t o, std::uint32_t node, std::size_t step
     for (std::uint32_t view = first; view < last; ++view) bind(o, view, step, s);
     return;
   }
-  if (!excluded_.empty() && excluded_[node] != 0) return;
   for (std::size_t other = 0; other < p_->operators.size(); ++other) {  // halves of a split share a node, and nothing else does
     if (s.nodes[other] == kUnbound) continue;
     const bool same = graph_.node_of_graph(s.nodes[other]) == graph_.node_of_graph(node);

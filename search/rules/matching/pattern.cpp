@@ -32,7 +32,6 @@ void add_variables(Compilation& c) {
     PatternVariable& pv = c.p.variables.emplace_back();
     pv.rank = v.types[0].rank;
     pv.index = v.types[0].index;
-    pv.scalar = pv.rank == 0;
     for (std::size_t d = 0; d < pv.rank; ++d) pv.sizes[d] = size_text(dim_size(v.types, d));
   }
 }
@@ -82,7 +81,6 @@ bool add_operator(Compilation& c, std::size_t n, const std::vector<Types>& types
   for (std::uint8_t i : node.inputs) {
     const Node& in = c.source.nodes[i];
     const bool variable = in.kind == Kind::variable;
-    if (variable) c.p.variables[in.variable].used = true;
     if (types[i][0].rank == 0) {
       if (!variable) return false;
       o.scalar = in.variable;
@@ -178,7 +176,6 @@ base::Attempt<Pattern> compile(const Rule& rule) {
     if (!add_operator(c, n, rule.source_types())) return base::Refusal{"arithmetic of numbers alone"};
   for (std::uint8_t o : c.source.outputs) {
     if (c.source.nodes[o].kind == Kind::variable) return base::Refusal{"an output that is a variable"};
-    c.p.outputs.push_back(c.operator_of[o]);
     c.p.operators[c.operator_of[o]].is_output = true;
   }
   for (std::size_t o = 0; o < c.p.operators.size(); ++o) {

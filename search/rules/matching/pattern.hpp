@@ -55,17 +55,14 @@ struct Step {
 struct PatternVariable {
   std::uint8_t rank = 0;
   bool index = false;
-  bool scalar = false;
   bool kernel = false;  // of a convolution of any window: its rows and columns are not the rule's
   bool packed = false;  // queries, keys and values: where heads share keys, their width is not the rule's
-  bool used = false;    // in the source
   std::array<SizeText, kMostRank> sizes;
 };
 
 struct Pattern {
   std::vector<PatternOperator> operators;  // of the source, in its order
   std::vector<PatternVariable> variables;
-  std::vector<std::uint8_t> outputs;     // operators
   std::vector<std::vector<Step>> paths;  // from each operator through all others
   std::vector<SizeText> split_at;        // by operator
   std::vector<Degree> degrees;           // by operator; of layout operators
@@ -89,12 +86,11 @@ struct DegreeEquation {
 // Returns: d^a e^b 2^c; nullopt: it is beyond the degrees that a PCG may have.
 [[nodiscard]] std::optional<int> degree_at(Degree symbols, const std::array<int, 2>& degrees);
 
-// Appends to `found` each occurrence of the pattern in which operator `anchor` is node `at`, as a match of `rule`. Rejects those that
-// have a node for which `excluded` is not 0 (by node; may be empty).
+// Appends to `found` each occurrence of the pattern in which operator `anchor` is node `at`, as a match of `rule`.
 class OccurrenceSearch {
  public:
   OccurrenceSearch(const GraphIndex& graph, std::vector<Match>& found) : graph_(graph), found_(found) {}
-  void run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at, std::span<const std::uint8_t> excluded);
+  void run(const Pattern& p, std::size_t rule, std::uint8_t anchor, std::uint32_t at);
 
  private:
   static constexpr std::uint32_t kUnbound = 0xffffffff;
@@ -137,7 +133,6 @@ class OccurrenceSearch {
   const Pattern* p_ = nullptr;
   const std::vector<Step>* path_ = nullptr;
   std::size_t rule_ = 0;
-  std::span<const std::uint8_t> excluded_;
 };
 
 }  // namespace rules

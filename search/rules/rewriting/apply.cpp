@@ -15,10 +15,9 @@ using pcg::TensorRef;
 
 // A graph in which the concats of two that a match names (ConcatAsTwo) are nodes.
 struct Regrouped {
-  pcg::Pcg graph;                  // computes the same
-  Match match;                     // in it; names no views
-  std::vector<NodeId> renumbered;  // by old number: every node is still there
-  std::vector<NodeId> parts;       // those that are new
+  pcg::Pcg graph;             // computes the same
+  Match match;                // in it; names no views
+  std::vector<NodeId> parts;  // those that are new
 };
 
 class Regrouping {
@@ -37,8 +36,8 @@ class Regrouping {
       for (TensorRef t : node.inputs) in.push_back(renumbered(t));
       for (const ConcatAsTwo& v : old_.views)
         if (old_.nodes[v.at] == NodeId(n)) group(node, v, in);
-      result_.renumbered.push_back(node.operation() ? builder_.add(node.name, *node.operation(), in, node.sharding, node.block)
-                                                    : builder_.add(node.name, *node.parallel_operator(), in[0], node.block));
+      renumbered_.push_back(node.operation() ? builder_.add(node.name, *node.operation(), in, node.sharding, node.block)
+                                             : builder_.add(node.name, *node.parallel_operator(), in[0], node.block));
     }
     translate();
     result_.graph = std::move(builder_).build();
@@ -46,7 +45,7 @@ class Regrouping {
   }
 
  private:
-  [[nodiscard]] TensorRef renumbered(TensorRef t) const { return {result_.renumbered[t.node.value], t.output}; }
+  [[nodiscard]] TensorRef renumbered(TensorRef t) const { return {renumbered_[t.node.value], t.output}; }
 
   // Makes the parts, and their concat where others surround it; leaves in `in` what the node itself reads then.
   void group(const pcg::PcgNode& node, const ConcatAsTwo& v, std::vector<TensorRef>& in) {
@@ -71,7 +70,7 @@ class Regrouping {
 
   void translate() {
     Match& m = result_.match;
-    for (NodeId& n : m.nodes) n = result_.renumbered[n.value];
+    for (NodeId& n : m.nodes) n = renumbered_[n.value];
     for (TensorRef& t : m.variables) t = renumbered(t);
     for (const Grouped& g : grouped_) {
       if (g.concat) m.nodes[g.view->at] = *g.concat;
@@ -96,24 +95,10 @@ class Regrouping {
   const Match& old_;
   pcg::PcgBuilder builder_;
   std::set<std::string> names_;
+  std::vector<NodeId> renumbered_;  // by old number: every node is still there
   std::vector<Grouped> grouped_;
   Regrouped result_;
 };
-
-// A rewrite of a regrouped graph as one of the graph before.
-Rewritten from_old(Rewritten r, const std::vector<NodeId>& regrouped) {
-  std::vector<std::optional<NodeId>> renumbered;
-  std::vector<bool> was_there(r.graph.nodes().size());
-  for (NodeId n : regrouped) {
-    renumbered.push_back(r.renumbered[n.value]);
-    if (renumbered.back()) was_there[renumbered.back()->value] = true;
-  }
-  r.renumbered = std::move(renumbered);
-  r.fresh.clear();
-  for (std::size_t n = 0; n < was_there.size(); ++n)
-    if (!was_there[n]) r.fresh.emplace_back(n);
-  return r;
-}
 
 base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
                                     std::span<const int> degrees) {
@@ -133,9 +118,7 @@ base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const 
 base::Attempt<Rewritten> apply(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const int> degrees) {
   if (match.views.empty()) return apply_here(rule, match, graph, {}, degrees);
   const Regrouped regrouped = Regrouping(graph, match, rule).run();
-  base::Attempt<Rewritten> r = apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
-  if (!r) return r;
-  return from_old(std::move(*r), regrouped.renumbered);
+  return apply_here(rule, regrouped.match, regrouped.graph, regrouped.parts, degrees);
 }
 
 }  // namespace rules

@@ -1,9 +1,7 @@
 #pragma once
 // Rewriting: a rule's target takes the place of an occurrence of its source.
 
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "base/attempt.hpp"
 #include "pcg/graph/pcg.hpp"
@@ -13,8 +11,6 @@ namespace rules {
 
 struct Rewritten {
   pcg::Pcg graph;
-  std::vector<pcg::NodeId> fresh;
-  std::vector<std::optional<pcg::NodeId>> renumbered;  // by old number; nullopt: gone
 };
 
 // Returns: the rewritten graph, or why there is none: the result would not be well typed there, would have a cycle, other results or

@@ -164,10 +164,7 @@ base::Attempt<Rewritten> build(const Match& match, const pcg::Pcg& graph, const 
   }
   pcg::Pcg rewritten = std::move(builder).build();
   if (auto why = lost_results(graph, rewritten, redirections, wiring, numbers)) return *std::move(why);
-  Rewritten r{.graph = std::move(rewritten), .fresh = {}, .renumbered = std::move(numbers.old)};
-  for (std::size_t n = 0; n < numbers.fresh.size(); ++n)
-    if (!wiring.joined[wiring.gone.size() + n]) r.fresh.push_back(numbers.fresh[n]);
-  return r;
+  return Rewritten{std::move(rewritten)};
 }
 
 }  // namespace
