@@ -16,11 +16,9 @@ std::string letters(const Numbers& n) {
 }
 
 std::int64_t small(const Numbers& n, const SmallNumbers& numbers) {
-  const std::string l = letters(n);
-  if (l.empty()) return n[0];
-  std::int64_t sum = 0;
-  for (const char c : l) sum += numbers.letter[static_cast<std::size_t>(c - 'a')];
-  return sum;
+  const std::optional<std::int64_t> size = size_of(numbers.letters, n);
+  BASE_CHECK(size.has_value(), "size {} is no sum of the variables' letters", n[0]);
+  return *size;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct SmallTerm {
 };
 
 struct SmallNumbers {
-  std::array<std::int64_t, 26> letter{};  // 0: not used
+  LetterSizes letters{};  // 0: not used
   int d = 1, e = 1;
 };
 // Returns: the letters of the sizes that an equation speaks of, sorted.

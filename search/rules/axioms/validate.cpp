@@ -200,7 +200,7 @@ SmallNumbers numbers_at(const std::string& letters, const std::array<bool, 2>& d
                         std::size_t at) {
   SmallNumbers n;
   for (const char c : letters) {
-    n.letter[static_cast<std::size_t>(c - 'a')] = sizes[at % sizes.size()];
+    n.letters[index_of(c)] = sizes[at % sizes.size()];
     at /= sizes.size();
   }
   if (degrees[0]) n.d = 2 + static_cast<int>(at % 2), at /= 2;

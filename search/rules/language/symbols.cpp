@@ -44,10 +44,10 @@ Numbers minus(Numbers a, const Numbers& b) {
 Numbers symbol(char letter) {
   static const std::array<Numbers, 26> all = [] {
     std::array<Numbers, 26> drawn;
-    for (char c = 'a'; c <= 'z'; ++c) drawn[static_cast<std::size_t>(c - 'a')] = drawn_for(c);
+    for (char c = 'a'; c <= 'z'; ++c) drawn[index_of(c)] = drawn_for(c);
     return drawn;
   }();
-  return all[static_cast<std::size_t>(letter - 'a')];
+  return all[index_of(letter)];
 }
 
 bool is_plain(const Numbers& n) {
@@ -66,6 +66,18 @@ std::optional<std::string> letters_of(const Numbers& sizes) {
     if (const auto it = table.find(minus(sizes, symbol(c))); it != table.end() && it->second.front() >= c) return c + it->second;
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> size_of(const LetterSizes& sizes, const Numbers& typing_sizes) {
+  if (is_plain(typing_sizes)) return typing_sizes[0];
+  const std::optional<std::string> letters = letters_of(typing_sizes);
+  if (!letters) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const char c : *letters) {
+    if (sizes[index_of(c)] == 0) return std::nullopt;
+    sum += sizes[index_of(c)];
+  }
+  return sum;
 }
 
 std::int64_t value(Degree d, int assignment) {

@@ -26,6 +26,13 @@ using Numbers = std::array<std::int64_t, kAssignments>;  // one number in each a
 // assignments; nullopt for what is no sum of one to five letters.
 [[nodiscard]] std::optional<std::string> letters_of(const Numbers& sizes);
 
+// Other sizes that the letters may have, those of a graph or small ones to evaluate at; 0: not known.
+using LetterSizes = std::array<std::int64_t, 26>;
+[[nodiscard]] constexpr std::size_t index_of(char letter) { return static_cast<std::size_t>(letter - 'a'); }
+// Returns: the size there that typing sizes stand for, which for plain numbers are they themselves; nullopt where a letter is not known,
+// and for what is no sum of letters.
+[[nodiscard]] std::optional<std::int64_t> size_of(const LetterSizes& sizes, const Numbers& typing_sizes);
+
 // --- degrees ------------------------------------------------------------------------------------------------------------
 
 // The product d^powers[0] e^powers[1] 2^powers[2] of the degree symbols and the number 2 (of two summands).

@@ -26,14 +26,4 @@ Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size) {
   return Learnt::agrees;
 }
 
-std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& text) {
-  if (text.letters.empty()) return text.number;
-  std::int64_t sum = 0;
-  for (char c : text.letters) {
-    if (c == '?' || sizes[index_of(c)] == 0) return std::nullopt;
-    sum += sizes[index_of(c)];
-  }
-  return sum;
-}
-
 }  // namespace rules

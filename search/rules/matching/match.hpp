@@ -13,10 +13,6 @@
 
 namespace rules {
 
-// Sizes by letter; 0: not known.
-using LetterSizes = std::array<std::int64_t, 26>;
-[[nodiscard]] constexpr std::size_t index_of(char letter) { return static_cast<std::size_t>(letter - 'a'); }
-
 struct SizeText {       // a sum of letters, or a number
   std::string letters;  // "cmm"; empty: a number
   std::int64_t number = 0;
@@ -31,8 +27,6 @@ enum class Learnt {
 };
 // Holds a size of the graph against a sum of letters, and sets the one letter that is not known.
 [[nodiscard]] Learnt learn(LetterSizes& sizes, const SizeText& text, std::int64_t size);
-// Returns: the sum; nullopt where a letter is not known.
-[[nodiscard]] std::optional<std::int64_t> size_of(const LetterSizes& sizes, const SizeText& text);
 
 // A rule's concat has two inputs, a graph's may have more: the rule's is then the concat of two neighbours, which the others surround, or
 // of all, cut in two anywhere. Its parts are the inputs [begin, cut) and [cut, end); the rule's variable stands for a part of several

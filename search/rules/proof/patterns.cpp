@@ -190,7 +190,7 @@ Patterns compile(const Axioms& axioms) {
 
 bool Binding::bind(const DimPattern& d, const Numbers& sizes) {
   if (d.letter == 0) return true;
-  std::optional<Numbers>& bound = letters[static_cast<std::size_t>(d.letter - 'a')];
+  std::optional<Numbers>& bound = letters[index_of(d.letter)];
   if (!bound) bound = sizes;
   return *bound == sizes;
 }
@@ -221,7 +221,7 @@ EOperator operator_of(const AxiomPattern& p, int side, std::uint8_t node, const 
     op.degree.powers[i] = static_cast<std::uint8_t>(power);
   }
   const auto numbers = [&](const DimPattern& d) -> Numbers {
-    return d.letter == 0 ? Numbers{} : b.letters[static_cast<std::size_t>(d.letter - 'a')].value_or(Numbers{});
+    return d.letter == 0 ? Numbers{} : b.letters[index_of(d.letter)].value_or(Numbers{});
   };
   op.at = numbers(p.at[side][node]);
   op.by = numbers(p.by[side][node]);

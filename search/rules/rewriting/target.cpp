@@ -133,7 +133,7 @@ bool add_split(Instantiation& t, std::size_t n) {
   }
   const ParallelShape& in = shape(t, node.inputs[0]);
   const auto dim = static_cast<int>(dim_in_graph(node.axis, rank_of(t, node.inputs[0]), in.dims.size(), t.match.row));
-  const std::optional<std::int64_t> at = size_of(t.match.sizes, size_text(node.at));
+  const std::optional<std::int64_t> at = size_of(t.match.sizes, node.at);
   if (!at) return refuse(t, "a size is not known from the source");
   const std::int64_t whole = in.dims[static_cast<std::size_t>(dim)].size;
   const bool second = node.kind == Kind::split1;

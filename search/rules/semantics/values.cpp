@@ -30,10 +30,10 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
   if (seed % 2 == 1) std::ranges::reverse(letters);
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
-    small_[static_cast<std::size_t>(letters[i] - 'a')] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
+    small_[index_of(letters[i])] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
   }
   constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
-  if (letters.size() == 1) small_[static_cast<std::size_t>(letters[0] - 'a')] = kSizesAlone[seed % kSizesAlone.size()];
+  if (letters.size() == 1) small_[index_of(letters[0])] = kSizesAlone[seed % kSizesAlone.size()];
   for (const Numbers& n : all) known_.emplace_back(n, of(n));
   std::ranges::sort(known_);
 }
@@ -41,15 +41,9 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
 std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
   const auto it = std::ranges::lower_bound(known_, std::pair(typing_sizes, std::int64_t{0}));
   if (it != known_.end() && it->first == typing_sizes) return it->second;
-  if (is_plain(typing_sizes)) return typing_sizes[0];
-  std::int64_t sum = 0;
-  for (const char c : letters_of(typing_sizes).value_or("")) {
-    const std::int64_t small = small_[static_cast<std::size_t>(c - 'a')];
-    if (small == 0) sum = -1000;
-    sum += small;
-  }
-  if (sum <= 0) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
-  return sum;
+  const std::optional<std::int64_t> size = size_of(small_, typing_sizes);
+  if (!size) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
+  return *size;
 }
 namespace {
 

@@ -25,7 +25,7 @@ class SmallSizes {
   [[nodiscard]] std::int64_t of(const Numbers& typing_sizes) const;
 
  private:
-  std::array<std::int64_t, 26> small_{};  // by letter; 0: not a symbol of the variables
+  LetterSizes small_{};  // 0: not a symbol of the variables
   std::vector<std::pair<Numbers, std::int64_t>> known_;
 };
 
