@@ -10,6 +10,7 @@
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/effort.hpp"
 #include "sim/engine/simgrid_engine.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace sim {
@@ -244,13 +245,6 @@ const profiles::DeviceProfile& Oracle::device(DeviceId d) const { return *state_
 
 const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& training) const {
   return framework_of(training, state_->config);
-}
-
-KernelCost Oracle::kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, DeviceId d) const {
-  const Running running{training.precision, static_cast<int>(state_->device.size()), training.constant_tokens};
-  KernelCost cost = kernel_cost(device(d), framework(training), k, running);
-  cost.time = cost.time * state_->cluster.device(d).slowdown;
-  return cost;
 }
 
 CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {

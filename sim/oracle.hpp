@@ -1,16 +1,14 @@
 #pragma once
-// The oracle that planners ask: seconds of a kernel, of a collective, of a whole plan, and bytes of memory. Planners rank with the first
-// kinds and confirm their best few with the last. Answers are remembered: collectives per (kind, algorithm, group pattern), affine in
-// bytes. Deterministic; not for several threads at once, as SimGrid is not.
+// The oracle that planners ask: seconds of a collective and of a whole plan, and bytes of memory. Planners rank with the first, beside the
+// seconds of kernels (sim/kernels), and confirm their best few with the others. Answers are remembered: collectives per (kind, algorithm,
+// group pattern), affine in bytes. Deterministic; not for several threads at once, as SimGrid is not.
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "pcg/work/kernel.hpp"
 #include "profiles/device_profile.hpp"
 #include "sim/dataflow/movement.hpp"
-#include "sim/kernels/kernel_cost.hpp"
 #include "sim/simulation.hpp"
 
 namespace sim {
@@ -41,9 +39,6 @@ class Oracle {
   [[nodiscard]] const profiles::DeviceProfile& device(base::DeviceId d) const;
   // The framework profile that plans of this training are simulated with.
   [[nodiscard]] const profiles::FrameworkProfile& framework(const pcg::TrainingConfig& training) const;
-  // As the simulator costs the kernel in such a training.
-  // Requires: the device supports the precision.
-  [[nodiscard]] KernelCost kernel(const pcg::Kernel& k, const pcg::TrainingConfig& training, base::DeviceId d) const;
 
   // A collective alone on the cluster, by the algorithm that is the quickest for its bytes: latency + bytes / bandwidth, as flows take
   // time in proportion to their size. The two come from one run of the engine per (kind, algorithm, group pattern), or from the busiest

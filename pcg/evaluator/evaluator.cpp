@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 
-#include "base/check.hpp"
 #include "base/hash.hpp"
 #include "pcg/evaluator/evaluator_operator.hpp"
 #include "pcg/evaluator/field.hpp"
@@ -166,30 +165,20 @@ class Evaluation {
       : pcg_(pcg), micro_batch_(micro_batch), seed_(seed), made_(pcg.nodes().size()) {
     limits_ = index_limits(pcg);
     for (std::size_t n = 0; n < pcg.nodes().size(); ++n)
-      for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t.node.value] = n;
+      for (TensorRef t : pcg.nodes()[n].inputs) last_reader_[t] = n;
   }
 
-  // By node, by output: the shards of everything.
-  std::vector<std::vector<Shards>> run_all() {
-    for (std::size_t n = 0; n < pcg_.nodes().size(); ++n) made_[n] = evaluate_node(pcg_.nodes()[n], n);
-    return std::move(made_);
-  }
-
-  // The shards of each result.
-  std::vector<Shards> run() {
-    std::vector<Shards> results;
-    std::map<TensorRef, std::size_t> wanted;
-    for (TensorRef t : pcg_.results()) wanted.emplace(t, wanted.size());
-    results.resize(wanted.size());
+  // By node, by output: the shards of everything; of results alone, which nothing reads, where that is what is kept.
+  enum class Kept { results, all };
+  std::vector<std::vector<Shards>> run(Kept kept) {
     for (std::size_t n = 0; n < pcg_.nodes().size(); ++n) {
       const PcgNode& node = pcg_.nodes()[n];
       made_[n] = evaluate_node(node, n);
-      for (std::size_t o = 0; o < node.outputs.size(); ++o)
-        if (auto it = wanted.find({NodeId(n), static_cast<int>(o)}); it != wanted.end()) results[it->second] = made_[n][o];
+      if (kept == Kept::all) continue;
       for (TensorRef t : node.inputs)
-        if (last_reader_[t.node.value] == n) made_[t.node.value].clear();
+        if (last_reader_[t] == n) made_[t.node.value][static_cast<std::size_t>(t.output)].clear();
     }
-    return results;
+    return std::move(made_);
   }
 
  private:
@@ -300,22 +289,23 @@ class Evaluation {
   int micro_batch_;
   std::uint64_t seed_;
   std::vector<std::int64_t> limits_;  // by node
-  std::map<std::size_t, std::size_t> last_reader_;
-  std::vector<std::vector<Shards>> made_;  // by node, by output; emptied after the last reader
+  std::map<TensorRef, std::size_t> last_reader_;
+  std::vector<std::vector<Shards>> made_;  // by node, by output
 };
 
 }  // namespace
 
 std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
   std::vector<FieldTensor> results;
-  std::vector<Shards> shards = Evaluation(pcg, micro_batch, seed).run();
-  for (TensorRef t : pcg.results()) results.push_back(whole(std::move(shards[results.size()]), pcg.shape(t)));
+  std::vector<std::vector<Shards>> made = Evaluation(pcg, micro_batch, seed).run(Evaluation::Kept::results);
+  for (TensorRef t : pcg.results())
+    results.push_back(whole(std::move(made[t.node.value][static_cast<std::size_t>(t.output)]), pcg.shape(t)));
   return results;
 }
 
 std::vector<std::vector<FieldTensor>> evaluate_all(const Pcg& pcg, int micro_batch, std::uint64_t seed) {
   std::vector<std::vector<FieldTensor>> all;
-  for (std::vector<Shards>& outputs : Evaluation(pcg, micro_batch, seed).run_all()) {
+  for (std::vector<Shards>& outputs : Evaluation(pcg, micro_batch, seed).run(Evaluation::Kept::all)) {
     const PcgNode& node = pcg.nodes()[all.size()];
     std::vector<FieldTensor>& values = all.emplace_back();
     for (Shards& shards : outputs) values.push_back(whole(std::move(shards), node.outputs[values.size()]));
@@ -325,9 +315,10 @@ std::vector<std::vector<FieldTensor>> evaluate_all(const Pcg& pcg, int micro_bat
 
 std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint64_t seed) {
   std::vector<std::vector<FieldTensor>> results;
-  for (const Shards& shards : Evaluation(pcg, 0, seed).run()) {
+  const std::vector<std::vector<Shards>> made = Evaluation(pcg, 0, seed).run(Evaluation::Kept::results);
+  for (TensorRef t : pcg.results()) {
     results.emplace_back();
-    for (const auto& p : shards) results.back().push_back(*p);
+    for (const auto& p : made[t.node.value][static_cast<std::size_t>(t.output)]) results.back().push_back(*p);
   }
   return results;
 }
@@ -335,22 +326,6 @@ std::vector<std::vector<FieldTensor>> evaluate_shards(const Pcg& pcg, std::uint6
 // A graph is a PCG in which nothing is cut.
 std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed) {
   return evaluate_micro_batch(parallelize(graph, unsharded(graph)), micro_batch, seed);
-}
-
-std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed) { return evaluate_micro_batch(graph, 0, seed); }
-
-std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed) {
-  BASE_CHECK(micro_batches >= 1, "{} micro-batches", micro_batches);
-  std::vector<FieldTensor> results = evaluate_micro_batch(pcg, 0, seed);
-  for (int m = 1; m < micro_batches; ++m) {
-    const std::vector<FieldTensor> more = evaluate_micro_batch(pcg, m, seed);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i].shape.sizes.empty()) throw ShapeError("a result without dims cannot be concatenated over micro-batches");
-      results[i].shape.sizes[0] += more[i].shape.sizes[0];
-      results[i].values.insert(results[i].values.end(), more[i].values.begin(), more[i].values.end());
-    }
-  }
-  return results;
 }
 
 }  // namespace pcg

@@ -3,8 +3,8 @@
 // of their arguments (and of the position, where the operator depends on it). Two graphs that agree on random inputs compute the same
 // thing, but for a coincidence whose probability is about the degree of their polynomials / 2^31 per comparison (Schwartz-Zippel). Graphs
 // that are equal only by a property of a non-linear function are held to differ. `foreshard check` is based on it.
-// Start here: check_equivalence() (equivalence.hpp) draws small sizes and compares what evaluate() gives for a plan and its model.
-// evaluator_operator.hpp runs one operator on one shard, field_kernels.hpp has the arithmetic.
+// Start here: check_equivalence() (equivalence.hpp) draws small sizes and compares what evaluate_micro_batch() gives for a plan and its
+// model. evaluator_operator.hpp runs one operator on one shard, field_kernels.hpp has the arithmetic.
 
 #include <cstdint>
 #include <vector>
@@ -20,16 +20,10 @@ struct FieldTensor {
   bool operator==(const FieldTensor&) const = default;
 };
 
-// Returns the results of the graph in the order of results(). Cost: the multiply-adds of the model.
-[[nodiscard]] std::vector<FieldTensor> evaluate(const Graph& graph, std::uint64_t seed);
-
-// Returns the results of a PCG, run shard by shard and put together again. `micro_batches` slices of the samples run one after another and
-// are concatenated along dim 0; batch statistics and dropout masks are of each slice alone.
-// Throws: ShapeError, naming the node, if copies that must be equal are not; for pipeline and batch operators; and for results of several
-// micro-batches that have no dim to be concatenated along.
-[[nodiscard]] std::vector<FieldTensor> evaluate(const Pcg& pcg, int micro_batches, std::uint64_t seed);
-
-// Return the results of one micro-batch: inputs hold samples micro_batch * batch and on.
+// Return the results of one micro-batch in the order of results(): inputs hold samples micro_batch * batch and on, batch statistics and
+// dropout masks are its own. A PCG is run shard by shard and put together again.
+// Throw: ShapeError, naming the node, if copies that must be equal are not; for pipeline and batch operators.
+// Cost: the multiply-adds of the model.
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Graph& graph, int micro_batch, std::uint64_t seed);
 [[nodiscard]] std::vector<FieldTensor> evaluate_micro_batch(const Pcg& pcg, int micro_batch, std::uint64_t seed);
 

@@ -86,21 +86,14 @@ Json forecast_every(const std::vector<measured::Point>& points, std::size_t firs
 
 std::vector<Forecast> forecast(const std::vector<measured::Point>& points, const ForecastOptions& options) {
   std::vector<Forecast> result(points.size());
-  const auto progress = [&](std::size_t done) {
-    if (options.progress) options.progress(done);
-  };
-  if (options.jobs <= 1) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      result[i] = forecast_or_reason(points[i]);
-      progress(i + 1);
-    }
-    return result;
-  }
   const std::size_t step = (points.size() + kPointsPerWorker - 1) / kPointsPerWorker;
   std::size_t done = 0;
   const std::vector<Json> answers = base::run_workers(
       step, options.jobs, [&](std::size_t first) { return forecast_every(points, first, step); },
-      [&](std::size_t) { progress(done = std::min(points.size(), done + kPointsPerWorker)); });
+      [&](std::size_t) {
+        done = std::min(points.size(), done + kPointsPerWorker);
+        if (options.progress) options.progress(done);
+      });
   for (std::size_t first = 0; first < answers.size(); ++first) {
     std::size_t i = first;
     for (const Json& j : answers[first]) {

@@ -72,11 +72,6 @@ double shares_apart(const ForecastFacts& a, const ForecastFacts& b) {
                                [](double x, double y) { return std::abs(x - y); });
 }
 
-double pair_spread(const PairModel& model, const ForecastFacts& a, const ForecastFacts& b) {
-  const Changes changes = changes_between(a, b);
-  return changes.any() ? spread_of(model, changes, a, b) : 0;
-}
-
 Speedup speedup_interval(const PairModel& model, const ForecastFacts& a, const ForecastFacts& b, double ratio) {
   Changes changes = changes_between(a, b);
   if (!changes.any() && ratio == 1) return {};

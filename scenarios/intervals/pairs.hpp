@@ -60,31 +60,29 @@ struct PairModel {
 // A share of the time by which two workloads differ in what makes forecasts less sure: the sum of |differences| of their shares.
 [[nodiscard]] double shares_apart(const ForecastFacts& a, const ForecastFacts& b);
 
-// Returns s of a ratio of two forecasts.
-//   Nothing differs (the same plan on the same machine, whatever its links that nothing uses): 0.
+// The spread s of a ratio of two forecasts, by what they differ in.
+//   Nothing (the same plan on the same machine, whatever its links that nothing uses): 0.
 //   Kinds differ of which pairs were measured: the root of the sum of their squares, grown by the difference of shares.
 //   Links alone differ: the spread of machines on the share of the time in which GPUs wait for these links, on either side the larger.
 //   A kind without pairs, or something else, differs: errors are independent, the root of the sum of the squares of both sides' own
 //   spreads.
 // Never above that of independent errors, nor, where anything differs, below kLeastPairSpread.
-[[nodiscard]] double pair_spread(const PairModel& model, const ForecastFacts& a, const ForecastFacts& b);
 inline constexpr double kLeastPairSpread = 0.01;  // below a percent nothing repeats itself
 
 // How many times as quick a forecast is as another.
 struct Speedup {
-  double ratio = 1, low = 1, high = 1;                                // low <= ratio <= high
-  [[nodiscard]] bool is_sure() const { return low > 1 || high < 1; }  // quicker, or slower, with the whole interval
-  [[nodiscard]] bool is_exact() const { return low == high; }         // nothing differs that has a part in the time
+  double ratio = 1, low = 1, high = 1;                         // low <= ratio <= high
+  [[nodiscard]] bool is_exact() const { return low == high; }  // nothing differs that has a part in the time
   [[nodiscard]] bool is_no_sure_gain() const { return !is_exact() && low <= 1 && high >= 1; }
 };
-// Returns the ratio with its interval, symmetric in the logarithm. Two answers of which nothing differs but the time itself are of two
+// Returns the ratio with its interval, ratio x [e^-s, e^s]. Two answers of which nothing differs but the time itself are of two
 // plans that their facts do not tell apart. Requires: ratio > 0.
 [[nodiscard]] Speedup speedup_interval(const PairModel& model, const ForecastFacts& a, const ForecastFacts& b, double ratio);
 
 // A plan beside the one that is forecast to be the quickest.
 struct Rival {
   double behind = 0;  // ln(its time / the quickest's), >= 0
-  double spread = 0;  // pair_spread() of the two, > 0
+  double spread = 0;  // s of the two, > 0
 };
 // Returns the probability that the quickest by forecast is truly the quickest of all: errors of plans are independent and normal in the
 // logarithm, of the deviation spread / (z sqrt 2) each, where z is the normal quantile of the level (1.645 of 90 %). With one rival it is

@@ -10,6 +10,7 @@
 #include "pcg/plan/low_precision.hpp"
 #include "planning.hpp"
 #include "sim/dataflow/dataflow.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/memory/memory.hpp"
 #include "tests/about.hpp"
@@ -23,6 +24,12 @@ pcg::TrainingConfig in_precision(pcg::Precision precision, pcg::Fp8Scaling recip
   training.precision = precision;
   training.fp8_recipe = recipe;
   return training;
+}
+
+// What the simulator takes for a kernel in such a training.
+sim::KernelCost kernel_cost(const sim::Oracle& oracle, const pcg::Kernel& k, const pcg::TrainingConfig& training) {
+  return sim::kernel_cost(oracle.device(base::DeviceId(0)), oracle.framework(training), k,
+                          {training.precision, oracle.cluster().device_count(), training.constant_tokens});
 }
 
 // Layers of: norm, qkv, attention, projection, addition; norm, up, gelu, down, addition.
@@ -182,7 +189,7 @@ TEST_CASE("attention takes as long in low precision as in bf16, a product does n
   attention.tensor_cores = true;
   pcg::Kernel product = attention;
   product.kind = pcg::KernelKind::matmul;
-  const auto time = [&](const pcg::Kernel& k, pcg::Precision p) { return oracle.kernel(k, in_precision(p), base::DeviceId(0)).time; };
+  const auto time = [&](const pcg::Kernel& k, pcg::Precision p) { return kernel_cost(oracle, k, in_precision(p)).time; };
   for (const pcg::Precision low : {pcg::Precision::fp8, pcg::Precision::mxfp8, pcg::Precision::nvfp4}) {
     CHECK(time(attention, low) == time(attention, pcg::Precision::bf16));
     CHECK(time(product, low) < time(product, pcg::Precision::bf16));
@@ -217,9 +224,9 @@ TEST_CASE("attention in fp8 multiplies in it, after casts of its inputs and of i
   pcg::Kernel k{
       .kind = pcg::KernelKind::attention, .name = "test", .flops = base::Flops(4.0 * 128 * 4096 * 2048 * 128), .bytes = base::Bytes(1e8)};
   k.batch = 128, k.m = k.n = 4096, k.k = 128, k.tensor_cores = true;
-  const auto in_bf16 = oracle.kernel(k, training, base::DeviceId(0)).time;
+  const auto in_bf16 = kernel_cost(oracle, k, training).time;
   k.low_attention = true;
-  CHECK(oracle.kernel(k, training, base::DeviceId(0)).time < in_bf16);
+  CHECK(kernel_cost(oracle, k, training).time < in_bf16);
 }
 
 // 8 positions: without a window half of 8 x 8 scores count, with one of two keys half of 2 x 2 and 6 x 2.

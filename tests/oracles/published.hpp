@@ -48,7 +48,7 @@ struct PublishedRule {
 // replica and leaves the products of column blocks as replicas.
 // Returns: sizes at which tensors have several rows and the sides differ; or a variable on which a mapped output depends on one side, once
 // Linear reads all replicas, while nothing behind that output on the other side is that variable. Nullopt: neither was found.
-[[nodiscard]] std::optional<Counterexample> refute(const PublishedRule& r);
+[[nodiscard]] std::optional<std::string> refute(const PublishedRule& r);
 
 struct Compared {
   Verdict verdict = Verdict::open;  // proved: implied by the axioms

@@ -26,7 +26,7 @@ std::string reason(const PublishedRule& r) {
 }  // namespace
 
 Compared compare(const PublishedRule& r, Prover& prover) {
-  if (const auto c = refute(r)) return {Verdict::refuted, {}, c->text};
+  if (const auto c = refute(r)) return {Verdict::refuted, {}, *c};
   Compared result{Verdict::open, {}, reason(r)};
   for (const TypedEquation& e : interpretations(r)) {
     const Proof p = prover.prove(e);
@@ -34,7 +34,7 @@ Compared compare(const PublishedRule& r, Prover& prover) {
     std::string text;
     for (const Variable& v : e.variables()) text += (text.empty() ? "" : ", ") + to_text(v);
     text = fmt::format("{} = {} with {}", to_text(e.left(), e.variables()), to_text(e.right(), e.variables()), text);
-    if (p.verdict == Verdict::refuted) result.why = fmt::format("read as {}: {}", text, p.counterexample->text);
+    if (p.verdict == Verdict::refuted) result.why = fmt::format("read as {}: {}", text, *p.counterexample);
     else result.why = fmt::format("read as {}: neither proved nor refuted", text);
   }
   return result;

@@ -8,12 +8,12 @@
 
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
 #include "pcg/resizing/draw_sizes.hpp"
 #include "pcg/resizing/rebuild.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace pcg {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/evaluator/field.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace pcg {
 namespace {

@@ -3,8 +3,8 @@
 #include <rapidcheck.h>
 
 #include "operator_zoo.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace pcg {
 namespace {

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/check.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/families/transformer.hpp"
 #include "pcg/models/load.hpp"
@@ -14,6 +13,7 @@
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/work/work.hpp"
 #include "tests/about.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace pcg {
 namespace {

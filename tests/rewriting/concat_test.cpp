@@ -8,11 +8,11 @@
 
 #include "base/random.hpp"
 #include "generated.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/sharding/sharding.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

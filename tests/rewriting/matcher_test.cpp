@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/matching/matcher.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

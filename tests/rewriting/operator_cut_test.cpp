@@ -10,11 +10,11 @@
 
 #include "../pcg/operator_zoo.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "tests/oracles/evaluation.hpp"
 #include "tests/oracles/operator_cut.hpp"
 
 namespace rules::rewriting {

@@ -7,11 +7,11 @@
 #include <map>
 
 #include "generated.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/matching/pattern.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/random.hpp"
 #include "generated.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

@@ -12,12 +12,12 @@
 #include "base/random.hpp"
 #include "generated.hpp"
 #include "pcg/evaluator/equivalence.hpp"
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/language/text.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

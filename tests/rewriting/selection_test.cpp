@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <set>
 
-#include "pcg/evaluator/evaluator.hpp"
 #include "pcg/models/load.hpp"
 #include "planted.hpp"
 #include "rules.hpp"
 #include "search/rules/language/text.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"
+#include "tests/oracles/evaluation.hpp"
 
 namespace rules::rewriting {
 namespace {

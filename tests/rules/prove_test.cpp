@@ -46,7 +46,6 @@ TEST_CASE("Known equalities are proved, and say by which axioms") {
     const Proof p = prover.prove(typed(line));
     CHECK(p.verdict == Verdict::proved);
     CHECK_FALSE(p.axioms.empty());
-    CHECK(p.instances > 0);
   }
 }
 
@@ -61,15 +60,20 @@ TEST_CASE("Sides that differ are refuted, with sizes and values") {
   Prover prover(axioms());
   const Proof p = prover.prove(typed("x: [m, n] | y: [m, n] | add(x, y) = add(x, x)"));
   REQUIRE(p.verdict == Verdict::refuted);
-  CHECK(p.counterexample->text.find("on the left") != std::string::npos);
+  CHECK(p.counterexample->find("on the left") != std::string::npos);
 }
 
 TEST_CASE("An axiom left out is not used; equal sides are proved without any") {
   Prover prover(axioms());
   const TypedEquation e = typed("x: [m, n] | y: [m, n] | add(x, y) = add(y, x)");
-  for (std::size_t i = 0; i < axioms().entries.size(); ++i) prover.leave_out(i);
-  CHECK(prover.prove(e).verdict == Verdict::open);
-  CHECK(prover.prove(typed("x: [m, n] | relu(x) = relu(x)")).verdict == Verdict::proved);
+  const Proof p = prover.prove(e);
+  REQUIRE(p.axioms.size() == 1);
+  const auto entry = std::ranges::find(axioms().entries, p.axioms[0], &AxiomEntry::name) - axioms().entries.begin();
+  CHECK(prover.prove(e, static_cast<std::size_t>(entry)).verdict == Verdict::open);
+  const Axioms none;
+  Prover with_none(none);
+  CHECK(with_none.prove(e).verdict == Verdict::open);
+  CHECK(with_none.prove(typed("x: [m, n] | relu(x) = relu(x)")).verdict == Verdict::proved);
 }
 
 TEST_CASE("Axioms about ungrouped convolutions are not used on grouped ones") {
@@ -83,7 +87,6 @@ TEST_CASE("Axioms about ungrouped convolutions are not used on grouped ones") {
 
 TEST_CASE("What the e-graph makes equal has equal values: equations with a change somewhere") {
   const Patterns patterns = compile(axioms());
-  const std::vector<bool> without(axioms().entries.size(), false);
   CHECK(rc::check("a merged pair of sides is equal at sizes and values that no proof looks at", [&] {
     Equation e = equation(*rc::gen::elementOf(std::vector<const char*>(std::begin(kTrue), std::end(kTrue))));
     Term& side = *rc::gen::arbitrary<bool>() ? e.left : e.right;
@@ -106,7 +109,7 @@ TEST_CASE("What the e-graph makes equal has equal values: equations with a chang
     const auto typed = TypedEquation::make(e);
     RC_PRE(typed.has_value());  // on its own: RapidCheck's macros look at both sides of an &&
     RC_PRE(typed->unlike_outputs().empty());
-    Saturation s(patterns, *typed, without);
+    Saturation s(patterns, *typed, std::nullopt);
     if (!s.grow(5, 1500, std::bitset<kKinds>().set())) return;
     for (const std::uint64_t seed : {101U, 102U}) {
       const SmallSizes sizes(e.variables, seed);

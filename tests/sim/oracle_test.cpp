@@ -8,6 +8,7 @@
 #include "profiles/device_profile.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "sim/engine/simgrid_engine.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/oracle.hpp"
 #include "tests/about.hpp"
@@ -24,6 +25,12 @@ using test::about;
 using test::devices, test::kBetweenBandwidth, test::kBetweenLatency, test::plain_cluster;
 using topology::Cluster;
 using topology::DeviceId;
+
+// What the simulator takes for a kernel in such a training.
+sim::KernelCost kernel_cost(const sim::Oracle& oracle, const pcg::Kernel& k, const pcg::TrainingConfig& training) {
+  return sim::kernel_cost(oracle.device(base::DeviceId(0)), oracle.framework(training), k,
+                          {training.precision, oracle.cluster().device_count(), training.constant_tokens});
+}
 
 }  // namespace
 
@@ -144,8 +151,7 @@ TEST_CASE("kernels and device memory come from the device's profile and the clus
   CHECK(oracle.device(DeviceId(3)).memory == Bytes(6.0 * 1024 * 1024 * 1024));
   pcg::Kernel k;
   k.bytes = Bytes(1e9);
-  CHECK(oracle.kernel(k, {}, DeviceId(0)).time ==
-        profiles::kernel_time(profiles::device_profile("v100-sxm2-16gb"), k, pcg::Precision::fp32).time);
+  CHECK(kernel_cost(oracle, k, {}).time == profiles::kernel_time(profiles::device_profile("v100-sxm2-16gb"), k, pcg::Precision::fp32).time);
 }
 
 TEST_CASE("a product takes longer in training by the share that the framework sustains, attention no less than the framework reaches") {
@@ -170,15 +176,15 @@ TEST_CASE("a product takes longer in training by the share that the framework su
                       .k = 8192,
                       .tensor_cores = true};
   // Launch and stores keep their time.
-  CHECK(oracle.kernel(product, training, DeviceId(0)).time == profiles::kernel_time(device, product, training.precision, 0.5).time);
-  CHECK(oracle.kernel(product, training, DeviceId(0)).time.value() == about(2 * alone(product), 0.02));
+  CHECK(kernel_cost(oracle, product, training).time == profiles::kernel_time(device, product, training.precision, 0.5).time);
+  CHECK(kernel_cost(oracle, product, training).time.value() == about(2 * alone(product), 0.02));
   // Waiting for memory: 1 FLOP per byte.
   pcg::Kernel narrow = product;
   narrow.flops = base::Flops(narrow.bytes.value());
-  CHECK(oracle.kernel(narrow, training, DeviceId(0)).time.value() == about(alone(narrow)));
+  CHECK(kernel_cost(oracle, narrow, training).time.value() == about(alone(narrow)));
   pcg::Kernel attention = product;
   attention.kind = pcg::KernelKind::attention;
-  CHECK(oracle.kernel(attention, training, DeviceId(0)).time.value() ==
+  CHECK(kernel_cost(oracle, attention, training).time.value() ==
         about(attention.flops.value() / (0.01 * device.peak.at(training.precision).value())));
 }
 

@@ -94,20 +94,15 @@ Element Symbolic::apply(const std::string& function, std::span<const Element> ar
 
 bool Symbolic::equal(Element a, Element b) {
   if (a == b) return true;
-  if (a > b) std::swap(a, b);
-  if (const auto it = compared_.find({a, b}); it != compared_.end()) return it->second;
   if (!z3_) z3_ = std::make_unique<Z3>(*this);
   const z3::expr left = z3_->expr(a).simplify(z3_->som), right = z3_->expr(b).simplify(z3_->som);
-  bool same = z3::eq(left, right);
-  if (!same) {
-    z3::solver solver(z3_->context);
-    z3::params limits(z3_->context);
-    limits.set("timeout", 5000U);
-    solver.set(limits);
-    solver.add(left != right);
-    same = solver.check() == z3::unsat;
-  }
-  return compared_[{a, b}] = same;
+  if (z3::eq(left, right)) return true;
+  z3::solver solver(z3_->context);
+  z3::params limits(z3_->context);
+  limits.set("timeout", 5000U);
+  solver.set(limits);
+  solver.add(left != right);
+  return solver.check() == z3::unsat;
 }
 
 std::string Symbolic::to_text(Element e) {

@@ -41,7 +41,6 @@ class Symbolic {
   std::map<std::string, std::int64_t> numbers_;
   std::vector<std::string> names_;
   std::map<Element, std::int64_t> rows_;
-  std::map<std::pair<Element, Element>, bool> compared_;
   std::unique_ptr<Z3> z3_;
 };
 

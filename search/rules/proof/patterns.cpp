@@ -171,8 +171,7 @@ Patterns compile(const Axioms& axioms) {
   std::map<std::pair<Term, Term>, std::size_t> known;
   for (std::size_t i = 0; i < axioms.all.size(); ++i) {
     const Axiom& a = axioms.all[i];
-    AxiomPattern p{
-        .axiom = i, .entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
+    AxiomPattern p{.entry = a.entry, .sides = {a.equation.left, a.equation.right}, .variables = {variable_patterns(a.equation)}};
     for (int side = 0; side < 2; ++side)
       for (Node& n : p.sides[side].nodes) {
         p.at[side].push_back(n.at[0] == 0 ? DimPattern{} : dim_pattern(n.at));

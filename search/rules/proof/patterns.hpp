@@ -23,7 +23,6 @@ struct VariablePattern {
 };
 
 struct AxiomPattern {
-  std::size_t axiom = 0;  // the first instance, index into Axioms::all
   std::size_t entry = 0;
   Term sides[2];
   std::vector<std::vector<VariablePattern>> variables;  // one list per instance: one of them must fit

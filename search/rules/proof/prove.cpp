@@ -30,16 +30,9 @@ std::bitset<kKinds> kinds_of(const Equation& e) {
 struct Prover::State {
   const Axioms& axioms;
   Patterns patterns;
-  std::vector<bool> without;
   GroundProof ground;
 
-  explicit State(const Axioms& a) : axioms(a), patterns(compile(a)), without(a.entries.size(), false) {}
-
-  bool find(const TypedEquation& e, bool expanded, std::size_t most_terms, const std::bitset<kKinds>& kinds, Proof& proof) {
-    Saturation s(patterns, e, without);
-    if (expanded) s.expand();
-    return s.grow(kRounds, most_terms, kinds) && settle(s, proof);
-  }
+  explicit State(const Axioms& a) : axioms(a), patterns(compile(a)) {}
 
   // The merge of the two sides, checked by Z3.
   bool settle(const Saturation& s, Proof& proof) {
@@ -51,7 +44,6 @@ struct Prover::State {
     std::set<std::string> names;
     for (const std::size_t i : *core) names.insert(axioms.entries[patterns.all[used[i].pattern].entry].name);
     proof.axioms.assign(names.begin(), names.end());
-    proof.instances = static_cast<int>(core->size());
     proof.verdict = Verdict::proved;
     return true;
   }
@@ -60,19 +52,20 @@ struct Prover::State {
 Prover::Prover(const Axioms& axioms) : state_(std::make_unique<State>(axioms)) {}
 Prover::~Prover() = default;
 
-void Prover::leave_out(std::size_t entry) { state_->without[entry] = true; }
-void Prover::take_back(std::size_t entry) { state_->without[entry] = false; }
-
-Proof Prover::prove(const TypedEquation& e) {
+Proof Prover::prove(const TypedEquation& e, std::optional<std::size_t> without) {
   const auto start = std::chrono::steady_clock::now();
   Proof proof;
   if ((proof.counterexample = refute(e))) {
     proof.verdict = Verdict::refuted;
   } else {
     // First with the operators that the equation has, which is what most proofs need; then with all.
+    const auto find = [&](bool expanded, std::size_t most_terms, const std::bitset<kKinds>& kinds) {
+      Saturation s(state_->patterns, e, without);
+      if (expanded) s.expand();
+      return s.grow(kRounds, most_terms, kinds) && state_->settle(s, proof);
+    };
     const auto all = std::bitset<kKinds>().set();
-    (void)(state_->find(e, false, kMostProofTerms / 4, kinds_of(e), proof) || state_->find(e, false, kMostProofTerms, all, proof) ||
-           state_->find(e, true, kMostProofTerms, all, proof));
+    (void)(find(false, kMostProofTerms / 4, kinds_of(e)) || find(false, kMostProofTerms, all) || find(true, kMostProofTerms, all));
   }
   proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return proof;
@@ -83,19 +76,16 @@ std::vector<std::string> redundant(const Axioms& axioms) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
     const AxiomEntry& e = axioms.entries[i];
-    prover.leave_out(i);
     const bool all = std::ranges::all_of(std::span(axioms.all).subspan(e.first, e.count), [&](const Axiom& a) {
       const auto instance = TypedEquation::make(a.equation);
-      return instance && prover.prove(*instance).verdict == Verdict::proved;
+      return instance && prover.prove(*instance, i).verdict == Verdict::proved;
     });
-    prover.take_back(i);
     if (all) names.push_back(e.name);
   }
   return names;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counterexample, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, instances, counterexample, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, counterexample, seconds)
 
 std::vector<Proof> prove_all(const Axioms& axioms, std::span<const TypedEquation> equations, int processes,
                              const std::function<void(std::size_t)>& progress) {

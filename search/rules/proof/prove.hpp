@@ -21,16 +21,10 @@ namespace rules {
 
 enum class Verdict { proved, refuted, open };
 
-// Sizes and values of variables at which the sides differ, and where.
-struct Counterexample {
-  std::string text;  // "x [2, 3], w [3, 2]: output 0 at [0, 1]: 17 on the left, 4 on the right"
-};
-
 struct Proof {
   Verdict verdict = Verdict::open;
-  std::vector<std::string> axioms;               // proved: names, from Z3's unsatisfiable core
-  int instances = 0;                             // in that core
-  std::optional<Counterexample> counterexample;  // refuted
+  std::vector<std::string> axioms;            // proved: names, from Z3's unsatisfiable core
+  std::optional<std::string> counterexample;  // refuted: where the sides differ, as refute() says it
   double seconds = 0;
 };
 
@@ -40,10 +34,8 @@ class Prover {
  public:
   explicit Prover(const Axioms& axioms);
   ~Prover();
-  [[nodiscard]] Proof prove(const TypedEquation& e);
-  // Leaves an entry of the axioms out of later proofs, and takes it back in (to see whether the others prove it).
-  void leave_out(std::size_t entry);
-  void take_back(std::size_t entry);
+  // `without`: an entry of the axioms that is left out, to see whether the others prove it.
+  [[nodiscard]] Proof prove(const TypedEquation& e, std::optional<std::size_t> without = {});
 
  private:
   struct State;
@@ -59,8 +51,9 @@ class Prover {
 // Returns: the names of the entries that the other entries prove, each by itself.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
 
-// Returns: a counterexample from several small sizes and draws of values; nullopt: none was found. Outputs of different types are one, too.
+// Returns: sizes and values of variables at which the sides differ, and where, of several small sizes and draws of values: "x [2, 3],
+// w [3, 2]: output 0 at [0, 1]: 17 on the left, 4 on the right"; nullopt: none was found. Outputs of different types are one, too.
 // Requires: no size condition (size_condition()).
-[[nodiscard]] std::optional<Counterexample> refute(const TypedEquation& e);
+[[nodiscard]] std::optional<std::string> refute(const TypedEquation& e);
 
 }  // namespace rules

@@ -39,16 +39,16 @@ std::optional<std::string> difference(const Value& l, const Value& r) {
 
 }  // namespace
 
-std::optional<Counterexample> refute(const TypedEquation& e) {
-  if (e.left().outputs.size() != e.right().outputs.size()) return Counterexample{"the sides have unequal numbers of outputs"};
+std::optional<std::string> refute(const TypedEquation& e) {
+  if (e.left().outputs.size() != e.right().outputs.size()) return "the sides have unequal numbers of outputs";
   if (const std::vector<std::size_t> unlike = e.unlike_outputs(); !unlike.empty())
-    return Counterexample{fmt::format("output {} has unequal sizes or layouts on the two sides", unlike[0])};
+    return fmt::format("output {} has unequal sizes or layouts on the two sides", unlike[0]);
   for (std::uint64_t seed = 1; seed <= draws(e); ++seed) {
     const SmallSizes sizes(e.variables(), seed);
     const std::vector<Value> l = values_of(e.left(), e.variables(), sizes, seed), r = values_of(e.right(), e.variables(), sizes, seed);
     for (std::size_t o = 0; o < e.left().outputs.size(); ++o)
       if (const auto d = difference(l[e.left().outputs[o]], r[e.right().outputs[o]]))
-        return Counterexample{fmt::format("{}: output {} {}", sizes_text(e, sizes), o, *d)};
+        return fmt::format("{}: output {} {}", sizes_text(e, sizes), o, *d);
   }
   return std::nullopt;
 }

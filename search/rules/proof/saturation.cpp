@@ -28,7 +28,7 @@ bool undoes_layouts(const AxiomPattern& p) {
 
 }  // namespace
 
-Saturation::Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without)
+Saturation::Saturation(const Patterns& patterns, const TypedEquation& e, std::optional<std::size_t> without)
     : patterns_(patterns), without_(without) {
   const std::vector<Index> left = insert(e.left(), e.left_types()), right = insert(e.right(), e.right_types());
   for (std::size_t i = 0; i < e.left().outputs.size(); ++i) goals_.push_back({left[e.left().outputs[i]], right[e.right().outputs[i]]});
@@ -75,7 +75,7 @@ std::vector<Saturation::Found> Saturation::matches() {
     if (it == patterns_.triggers.end()) continue;
     for (const Trigger& t : it->second) {
       const AxiomPattern& p = patterns_.all[t.pattern];
-      if (without_[p.entry]) continue;
+      if (p.entry == without_) continue;
       match(p, t, graph_, n, [&](const Binding& b) {
         complete(p, b, [&](Binding bound) {
           if (fits(p, graph_, bound) && seen_.insert(key_of(t.pattern, bound, graph_)).second) all.push_back({t.pattern, bound});
@@ -176,7 +176,7 @@ void Saturation::expand() {
   const auto count = static_cast<Index>(graph_.size());
   for (std::size_t i = 0; i < patterns_.all.size(); ++i) {
     const AxiomPattern& p = patterns_.all[i];
-    if (without_[p.entry] || !undoes_layouts(p)) continue;
+    if (p.entry == without_ || !undoes_layouts(p)) continue;
     for (Index n = 0; n < count; ++n)
       for (const Degree& d : degrees) {
         Binding b;

@@ -38,8 +38,8 @@ struct Instance {
 
 class Saturation {
  public:
-  // Entries whose number is in `without` are not used.
-  Saturation(const Patterns& patterns, const TypedEquation& e, const std::vector<bool>& without);
+  // The entry of the axioms whose number is `without` is not used.
+  Saturation(const Patterns& patterns, const TypedEquation& e, std::optional<std::size_t> without);
 
   // Grows until the sides are one, nothing new comes, or the limits are met.
   // Returns: whether the sides are one. Makes only operators of `kinds`.
@@ -73,7 +73,7 @@ class Saturation {
   Index make(const AxiomPattern& p, int side, const Binding& b, const std::vector<Drafted>& drafted);
 
   const Patterns& patterns_;
-  const std::vector<bool>& without_;
+  std::optional<std::size_t> without_;
   EGraph graph_;
   std::vector<GroundEquation> goals_;
   std::vector<Instance> instances_;

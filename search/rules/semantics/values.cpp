@@ -16,13 +16,8 @@ namespace rules {
 
 SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
   std::string letters;
-  std::vector<Numbers> all;
   for (const Variable& v : variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d)
-      if (const auto more = letters_of(dim_size(v.types, d))) {
-        letters += *more;
-        all.push_back(dim_size(v.types, d));
-      }
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) letters += letters_of(dim_size(v.types, d)).value_or("");
   std::ranges::sort(letters);
   letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
   base::Random random(seed / 2);
@@ -34,13 +29,9 @@ SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) 
   }
   constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
   if (letters.size() == 1) small_[index_of(letters[0])] = kSizesAlone[seed % kSizesAlone.size()];
-  for (const Numbers& n : all) known_.emplace_back(n, of(n));
-  std::ranges::sort(known_);
 }
 
 std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
-  const auto it = std::ranges::lower_bound(known_, std::pair(typing_sizes, std::int64_t{0}));
-  if (it != known_.end() && it->first == typing_sizes) return it->second;
   const std::optional<std::int64_t> size = size_of(small_, typing_sizes);
   if (!size) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
   return *size;

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "search/rules/language/term.hpp"
@@ -26,7 +25,6 @@ class SmallSizes {
 
  private:
   LetterSizes small_{};  // 0: not a symbol of the variables
-  std::vector<std::pair<Numbers, std::int64_t>> known_;
 };
 
 struct Value {
