@@ -9,6 +9,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/diagnostics.hpp"
 #include "base/progress.hpp"
@@ -16,7 +19,7 @@
 namespace cli {
 
 // 0 answered; 1 a healthy answer that is "no"; 2 bad input, or the system refused a file, memory or processes; 3 our own bug; 4 worker
-// processes were ended from outside, and with them part of the answer. What a signal has cut short ends with 128 and the signal.
+// processes were ended from outside, or a search by a limit, and with them part of the answer. What a signal has cut short ends with 128 and the signal.
 enum ExitCode { kAnswered = 0, kNo = 1, kBadInput = 2, kBug = 3, kIncomplete = 4, kSignalled = 128 };
 
 constexpr const char* kBugText = "This is a bug of ours. Please report it with the input that led here.\n";
@@ -51,6 +54,9 @@ void add_quiet(CLI::App& command, base::Verbosity& verbosity, const std::string&
 
 // Returns what a command line lacks or has wrong, in our words. Requires: no word of it is mistyped.
 [[nodiscard]] base::Diagnostic misused(const CLI::App& app, const CLI::ParseError& error);
+
+// Returns a file of cli/commands/templates with its marks, "@FILE@", replaced.
+[[nodiscard]] std::string filled(std::string_view name, const std::vector<std::pair<std::string, std::string>>& values);
 
 // All are written at build time by cmake/version.cmake.
 // Returns the release: "0.2.0".

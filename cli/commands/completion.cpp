@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/commands/command.hpp"
 #include "cli/commands/command_tree.hpp"
 #include "pcg/models/load.hpp"
 #include "profiles/device_profile.hpp"
@@ -103,28 +104,7 @@ std::string bash_completion(const CLI::App& app) {
   for (const Command& c : all_commands(app)) cases += fmt::format("    {}) words={} ;;\n", quoted(c.words), quoted(words_of(c)));
   for (const auto& [option, words] : values_of_options())
     values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n", option, quoted(words));
-  return fmt::format(R"script(# Completion of {0} for bash
-_{0}() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="{0}" word words=""
-  case "$previous" in
-{2}  esac
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case " $(_{0}_words "$command") " in
-      *" $word "*) case "$word" in -*) ;; *) command="$command $word" ;; esac ;;
-    esac
-  done
-  words="$(_{0}_words "$command")"
-  COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
-}}
-_{0}_words() {{
-  local words=""
-  case "$1" in
-{1}  esac
-  echo "$words"
-}}
-complete -o filenames -F _{0} {0}
-)script",
-                     app.get_name(), cases, values);
+  return filled("bash_completion", {{"@CASES@", cases}, {"@VALUES@", values}});
 }
 
 std::string zsh_completion(const CLI::App& app) {
@@ -142,28 +122,7 @@ std::string zsh_completion(const CLI::App& app) {
     cases += fmt::format("    {}) options=({}) commands=({}){} ;;\n", quoted(c.words), joined(specs), joined(names),
                          values == arguments.end() ? "" : fmt::format(" arguments={}", quoted("(" + values->second + ")")));
   }
-  return fmt::format(R"script(#compdef {0}
-# Completion of {0} for zsh
-_{0}() {{
-  local command="{0}" word
-  local -a options commands
-  local arguments
-  for word in "${{(@)words[2,CURRENT-1]}}"; do
-    _{0}_words "$command"
-    if (( ${{commands[(I)$word:*]}} )); then command="$command $word"; fi
-  done
-  _{0}_words "$command"
-  if (( $#commands )); then _describe command commands; fi
-  _arguments -s $options "*:argument:${{arguments:-_files}}"
-}}
-_{0}_words() {{
-  options=() commands=() arguments=
-  case "$1" in
-{1}  esac
-}}
-compdef _{0} {0}
-)script",
-                     app.get_name(), cases);
+  return filled("zsh_completion", {{"@CASES@", cases}});
 }
 
 std::string fish_completion(const CLI::App& app) {
