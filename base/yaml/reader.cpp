@@ -167,7 +167,8 @@ std::optional<std::int64_t> as_integer(const Yaml& y, const std::string& path, D
 std::optional<double> as_number(const Yaml& y, const std::string& path, Diagnostics& sink) {
   if (const auto value = plain_number(y)) return value;
   if (y.is_scalar() && y.scalar.ends_with('%'))
-    if (const auto percent = whole<double>(std::string_view(y.scalar).substr(0, y.scalar.find_last_not_of(" %") + 1))) return *percent / 100;
+    if (const auto percent = whole<double>(std::string_view(y.scalar).substr(0, y.scalar.find_last_not_of(" %") + 1)))
+      return *percent / 100;
   return expected("a number", y, path, sink, number_hint(y));
 }
 

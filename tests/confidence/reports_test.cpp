@@ -87,8 +87,8 @@ TEST_CASE("collectives have their mean errors by machine and decade of bytes") {
   Item failed = collective("two", 1e5, 9);
   failed.failure = "no";
   // Decades begin at their lower end; the first holds all below 10 kB and the last all from 1 GB on.
-  const Assessment a = assess({collective("two", 8, 1.5), collective("two", 9999, 0.9), collective("two", 1e4, 2), collective("two", 8e9, 1),
-                               collective("one", 1e9 - 1, 0.75), failed},
+  const Assessment a = assess({collective("two", 8, 1.5), collective("two", 9999, 0.9), collective("two", 1e4, 2),
+                               collective("two", 8e9, 1), collective("one", 1e9 - 1, 0.75), failed},
                               std::nullopt, {});
   CHECK(text_report(a).find("\nmean errors of collectives, by their bytes\n"
                             "machine  collectives  below 10 kB  to 100 kB  to 1 MB  to 10 MB  to 100 MB  to 1 GB  above\n"

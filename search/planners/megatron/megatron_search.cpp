@@ -342,10 +342,10 @@ Refusal no_points(const Problem& problem, const Wishes& wishes) {
   std::vector<std::string> binding;
   for (const auto& [axis, others] : wishes.each_given_up())
     if (!grid_points(problem, others).empty()) binding.push_back(axis);
-  return {
-      Constraint::devices,
-      fmt::format("{} GPUs and a batch of {} have no plan with {}{}", problem.cluster.device_count(), problem.training.global_batch,
-                  wishes.text(), binding.empty() ? "" : fmt::format("; without the wish for {} they have some", fmt::join(binding, " or ")))};
+  return {Constraint::devices,
+          fmt::format("{} GPUs and a batch of {} have no plan with {}{}", problem.cluster.device_count(), problem.training.global_batch,
+                      wishes.text(),
+                      binding.empty() ? "" : fmt::format("; without the wish for {} they have some", fmt::join(binding, " or ")))};
 }
 
 // `ended_by`: where something was not reached.
