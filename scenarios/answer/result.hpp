@@ -102,7 +102,7 @@ struct Run {
   [[nodiscard]] bool is_of_base() const { return variant == kBaseName; }
 };
 
-// A plan inside the margin of memory is taken for so many times as slow.
+// A plan inside the margin of memory counts as slower by this factor.
 inline constexpr double kTightCost = 1.02;
 
 // Whether `a` is the better answer: it fits, and is the quicker one.

@@ -65,7 +65,7 @@ TEST_CASE("a search leaves a margin of memory, unless nothing else fits") {
   const auto answer = [](double bytes, const std::string& margin, const std::string& plan) {
     return run("foreshard: 1\nname: m\nmodel: {transformer: {layers: 4, hidden: 1024, heads: 16, vocab: 8192, sequence_length: 1024}}\n"
                "cluster: {preset: dgx-a100-80gb, nodes: 1, node.gpus.count: 1, node.gpus.memory: " +
-               std::to_string(bytes) + "}\ntraining: {global_batch: 4, precision: bf16" + margin + "}\nplans: [" + plan + "]\n")
+               std::to_string(bytes) + " B}\ntraining: {global_batch: 4, precision: bf16" + margin + "}\nplans: [" + plan + "]\n")
         .runs.at(0);
   };
   const std::string search = "{megatron: {search: true}}", all = ", memory_margin: 0";
