@@ -66,7 +66,7 @@ TEST_CASE("a point takes a schedule and a dispatch that are wished") {
   const Wishes w = wishes("{schedule: [breadth-first, gpipe], dispatch: [deepep, nccl]}");
   for (const GridConfig& c : search::grid_points(q.problem(), w)) {
     if (c.pipeline > 1) CHECK(c.schedule == (c.chunks > 1 ? pcg::ScheduleKind::breadth_first : pcg::ScheduleKind::gpipe));
-    if (c.expert > 1) CHECK(c.dispatch == pcg::Dispatch::forwarded);
+    CHECK(c.dispatch == (c.expert > 1 ? pcg::Dispatch::forwarded : pcg::Dispatch::all_to_all));
   }
   CHECK(w.text() == "schedule breadth-first or gpipe, dispatch deepep or nccl");
   CHECK(Wishes().text().empty());

@@ -87,7 +87,7 @@ bool Wishes::allow(const GridConfig& c, Decided decided) const {
 }
 
 void Wishes::adapt(GridConfig& point) const {
-  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end())
+  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end() && point.expert > 1)
     point.dispatch = static_cast<pcg::Dispatch>(wish->second.front());
   const auto wish = allowed_.find("schedule");
   if (wish == allowed_.end() || allow(point, Decided::point)) return;
