@@ -2,7 +2,7 @@
 // All planners of this version. Start here: planners() lists them, each a folder under search/planners. Read a short one first:
 //   data_parallel, expert_dlrm, fsdp   a plan by rule, or the best of a few dozen
 //   megatron                           a grid of degrees: rank by bounds (ranking.hpp), then estimate, simulate, refine
-//   alpa (intra-op)                  strategies of operators chosen together (search/solve/operators), and stages (search/solve/stages)
+//   alpa (and intra-op)                strategies of operators chosen together (search/solve/operators), and stages (search/solve/stages)
 //   uniap                              strategies of layers and stages (search/solve/layers); galvatron, a subset of it, too
 //   flexflow                           random walks over placements, also of graphs that are rewritten first (taso_flexflow)
 //   unity                              rewrites (variants.hpp), mapping (search/solve/mapping), pipelines, walks
