@@ -131,10 +131,10 @@ constexpr std::size_t kFlowsOfSearches = 2000;
 constexpr double kSlowest = 4, kBusiest = 10;
 constexpr base::Seconds kLeastTime(20);
 
-std::function<bool()> safety_net(const PlannerEntry& entry) {
+std::function<bool()> safety_net(const PlannerEntry& entry, int gpus) {
   if (!entry.planner->searches) return {};
   const auto worked = [] { return base::Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC); };
-  const base::Seconds most = std::max(kLeastTime, entry.options.duration("budget") * kSlowest);
+  const base::Seconds most = std::max(kLeastTime, limits_of(entry.options, gpus, entry.planner->gpus_of_second).seconds * kSlowest);
   return [worked, work_ends = worked() + most, end = now() + most * kBusiest] { return worked() > work_ends || now() > end; };
 }
 
@@ -150,7 +150,7 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
                                                     {.seed = options.seed,
                                                      .clock = effort,
                                                      .spend = [&oracle](base::Seconds cost) { oracle.spend(cost); },
-                                                     .overdue = safety_net(entry),
+                                                     .overdue = safety_net(entry, cluster.device_count()),
                                                      .progress = options.progress,
                                                      .interrupted = options.interrupted,
                                                      .jobs = options.jobs});

@@ -100,21 +100,14 @@ const Sentence& sentence_of(const std::string& code) {
       // of a search
       {"best-choices-simulated", search,
        "of {} choices of stage, micro-batch and recomputation the best that fit by their estimates were simulated: {}"},
-      {"best-not-refined", search,
-       "the best of the grid was tried with {0} other {0:choice|choices} of its framework, none of them better"},
-      {"best-refined", search,
-       "the best of the grid was tried with {0} other {0:choice|choices} of its framework, of which {1} came out better"},
       {"choices-not-tried", search,
        "not tried: offloading, moments in bf16, activation inputs in fp8, CUDA graphs, lean warm-ups, chosen parts of layers to recompute, "
        "and flexible and 2bw schedules"},
       {"cost-and-simulation", search, "the costs that the search adds up make the plan {:.4g} s, the simulation {:.4g} s ({:+.1%})"},
-      {"experts-of-grid", search,
-       "the grid shares experts out over data and context, by nccl: what expert_tensor and dispatch change is tried for its best alone"},
       {"graphs-evaluated", search, "{} rewritten graphs evaluated, for a device by itself"},
       {"grid-counts", search,
-       "of {0} {0:plan|plans} of the grid{1:, # cannot be built}{2:, # do not fit into memory}{3:, # are others once more}{4:, # are "
-       "slower than the best by their bounds or estimates}{5:, # were simulated}{6:, # were not, because simulate_best were}{7:, # were "
-       "not evaluated}{8:, plain data parallelism was simulated as well|}"},
+       "of {0} {0:plan|plans} of the grid{1:, # cannot be built}{2:, # do not fit into memory}{3:, # are slower than the best by their "
+       "bounds}{4:, # were estimated}{5:, # were not evaluated}; {6} of the best were simulated{7:, found in # steps besides}"},
       {"lean-warm-up", search,
        "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
        "full says what it takes"},

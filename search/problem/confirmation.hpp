@@ -12,18 +12,30 @@
 
 namespace search {
 
+// Plans whose times differ by less are a tie: forecasts are not so good that the difference means anything.
+inline constexpr double kTie = 1.01;
+
+// What a search knows of a plan that it proposes.
+struct Proposal {
+  std::optional<base::Seconds> expected;  // what its own costs make of an iteration; a note on the best plan gives both
+  int choices = 0;                        // of plans within kTie of the quickest, the one with the fewest is the answer
+};
+
 class Confirmation {
  public:
   // All outlive the object. `name`: of every plan.
   Confirmation(const Problem& problem, const SearchContext& context, std::string name);
 
   // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is, its name the part of the search that
-  // made it. `expected`: what the search's own costs make of an iteration; a note on the best plan gives both. Returns: its time; nullopt:
-  // not simulated.
-  std::optional<base::Seconds> confirm(pcg::Plan plan, std::optional<base::Seconds> expected = {});
+  // made it. Returns: its time; nullopt: not simulated.
+  std::optional<base::Seconds> confirm(pcg::Plan plan, const Proposal& known = {});
   // A plan that has been simulated already; it counts once.
-  void take(pcg::Plan plan, sim::SimulationResult simulation, std::optional<base::Seconds> expected = {});
+  void take(pcg::Plan plan, sim::SimulationResult simulation, const Proposal& known = {});
+  // A plan that does not fit. The one that lacks least is kept, and of the first few their names: is_telling() says whether this is one.
+  void miss(pcg::Plan plan, const sim::MemoryUse& memory);
+  [[nodiscard]] bool is_telling(const sim::MemoryUse& memory) const;
   [[nodiscard]] bool has_plan() const { return !simulated_.empty(); }
+  [[nodiscard]] std::size_t simulated() const { return simulated_.size(); }
   [[nodiscard]] std::optional<base::Seconds> best_time() const;
   // The quickest of the plans that fit, until another is confirmed; nullptr: there is none.
   [[nodiscard]] const pcg::Plan* best_plan() const;
@@ -34,21 +46,20 @@ class Confirmation {
   struct Simulated {
     pcg::Plan plan;
     sim::SimulationResult simulation;
-    std::optional<base::Seconds> expected;
+    Proposal known;
     std::string found_by;
     [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
   };
-  struct TooLarge {
-    pcg::Plan plan;
-    NeedsMemory shortage;
-  };
-  [[nodiscard]] const Simulated* best() const;
+  [[nodiscard]] const Simulated* quickest() const;
+  [[nodiscard]] SearchResult no_plan(SearchResult r, std::optional<Limit> ended_by);
 
   const Problem& problem_;
   const SearchContext& context_;
   std::string name_;
   std::vector<Simulated> simulated_;
-  std::vector<TooLarge> too_large_;
+  std::vector<LostCandidate> too_large_;  // the first few
+  std::optional<pcg::Plan> closest_;      // of those that do not fit
+  std::optional<NeedsMemory> shortage_;   // its own
   std::uint64_t candidates_ = 0;
 };
 

@@ -221,17 +221,26 @@ OptionValues read_options(base::MapReader& in, std::span<const Option> options, 
   return values;
 }
 
-std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own, std::string effort_of) {
+std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own, int gpus_of_second) {
+  std::string effort = "effort in seconds of one core, counted by steps";
+  if (gpus_of_second > 0) effort += fmt::format("; unless given, a second more for every {} GPUs", gpus_of_second);
   std::vector<Option> options = {
-      {"budget", Duration{budget}, std::move(effort_of)},
+      {"budget", Duration{budget}, std::move(effort)},
       {"candidates", WholeNumber{.by_default = 0}, fmt::format("number of {} that ends the search", counted), "no limit"}};
   std::ranges::move(own, std::back_inserter(options));
   return options;
 }
 
-SearchLimits limits_of(const OptionValues& values) {
+void OptionValues::limit(const SearchLimits& limits) {
+  give("budget", limits.seconds);
+  if (limits.candidates != SearchLimits::kUncounted) give("candidates", static_cast<std::int64_t>(limits.candidates));
+}
+
+SearchLimits limits_of(const OptionValues& values, int gpus, int gpus_of_second) {
   const std::int64_t candidates = values.whole_number("candidates");
-  return {values.duration("budget"), candidates > 0 ? static_cast<std::uint64_t>(candidates) : SearchLimits::kUncounted};
+  const bool grows = gpus_of_second > 0 && !values.given("budget");
+  const base::Seconds more(grows ? static_cast<double>(gpus) / gpus_of_second : 0.0);
+  return {values.duration("budget") + more, candidates > 0 ? static_cast<std::uint64_t>(candidates) : SearchLimits::kUncounted};
 }
 
 }  // namespace search

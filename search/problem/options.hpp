@@ -142,6 +142,10 @@ class OptionValues {
   [[nodiscard]] const NamedFlags& flags(std::string_view key) const { return get<NamedFlags>(key); }
   [[nodiscard]] const GivenRules& rules(std::string_view key) const { return get<GivenRules>(key); }
 
+  // Gives the two options of limits.
+  // Requires: they are described (with_limits()).
+  void limit(const SearchLimits& limits);
+
   bool operator==(const OptionValues&) const = default;
 
  private:
@@ -172,9 +176,10 @@ struct OptionProblem {
 
 // The two options that every planner that searches has: `budget` and `candidates`.
 // Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
+// `gpus_of_second`: where the file gives no budget, it grows by a second for this number of GPUs, which limits_of() adds; 0: it does not.
 [[nodiscard]] std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own,
-                                              std::string effort_of = "effort in seconds of one core, counted by steps");
+                                              int gpus_of_second = 0);
 // Requires: the values are of options with limits.
-[[nodiscard]] SearchLimits limits_of(const OptionValues& values);
+[[nodiscard]] SearchLimits limits_of(const OptionValues& values, int gpus = 0, int gpus_of_second = 0);
 
 }  // namespace search

@@ -28,6 +28,7 @@ struct Planner {
   std::string needs;
   std::string example;    // options as a user writes them, where `needs` is set: "{tensor: 2}"
   bool searches = false;  // it chooses the best of many plans; false: it makes the one plan that its rule gives
+  int gpus_of_second = 0;  // of the default budget: with_limits()
   std::vector<Option> options;
 
   // The contradiction of the values, if there is one; may be empty.

@@ -58,7 +58,7 @@ TEST_CASE("plans are saved, shown and checked") {
 TEST_CASE("a limit is no verdict: exit 4 when a search ends before it has found what fits") {
   const Folder f;
   const std::string text =
-      "foreshard: 1\nmodel: {builtin: gpt3-6.7b}\ncluster: {preset: dgx-1v, nodes: 1}\ntraining: {global_batch: 8, precision: fp16}\n"
+      "foreshard: 1\nmodel: {builtin: gpt3-15b}\ncluster: {preset: dgx-1v, nodes: 1}\ntraining: {global_batch: 8, precision: fp16}\n"
       "plans: [{megatron: {search: true, candidates: 1}}]\n";
   const Outcome o = call(f, "run --quiet " + f.write("s.yaml", text) + " --json -");
   CHECK(o.code == 4);

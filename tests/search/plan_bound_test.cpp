@@ -86,15 +86,10 @@ TEST_CASE("no plan is estimated below its bound, and none needs less memory") {
     Asked asked(g);
     for_each_plan(asked, [&](const search::GridConfig& c, const pcg::Plan& plan, double estimate) {
       REQUIRE(asked.bounds.refusal(c) == nullptr);
-      const search::PlanBound first = asked.bounds.bound(c), closer = asked.bounds.closer_bound(c);
-      CHECK_MESSAGE(first.seconds <= 1.000001 * estimate, plan.summary);
-      // Which stage waits for its host, and for the last of its gradients, differs a little from layer to layer of a small model: one plan
-      // of these grids is estimated 1.9 % below.
-      CHECK_MESSAGE(closer.seconds <= 1.02 * estimate, plan.summary);
-      CHECK(first.seconds <= 1.000001 * closer.seconds);
+      const search::PlanBound bound = asked.bounds.bound(c);
+      CHECK_MESSAGE(bound.seconds <= 1.000001 * estimate, plan.summary);
       const base::Bytes room = asked.oracle.memory(plan).peak - asked.oracle.device(base::DeviceId(0)).reserved;
-      CHECK_MESSAGE(closer.bytes <= 1.000001 * room.value(), plan.summary);
-      CHECK(first.bytes <= 1.000001 * closer.bytes);
+      CHECK_MESSAGE(bound.bytes <= 1.000001 * room.value(), plan.summary);
     });
   }
 }

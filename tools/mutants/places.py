@@ -57,12 +57,25 @@ def load(folder=AREAS):
             if unknown := set(entry) - KEYS:
                 raise DoesNotApply(f"{path.stem}/{entry.get('id')}: unknown keys {', '.join(sorted(unknown))}")
             mutants.append(Mutant(area=path.stem, **{**entry, "suites": tuple(entry.get("suites", area["suites"]))}))
+            for text in entry["old"], entry["new"]:
+                if not is_expression(text):
+                    raise DoesNotApply(f"{mutants[-1]}: no expression: {text}")
     for key in "id", "number":
         seen = {}
         for mutant in mutants:
             if (other := seen.setdefault(getattr(mutant, key), mutant)) is not mutant:
                 raise DoesNotApply(f"{mutant} and {other} have the same {key}")
     return mutants
+
+
+def is_expression(text):
+    """Whether parentheses match and no operand is missing at an end, as far as characters tell."""
+    depth = 0
+    for c in text:
+        depth += (c in "([{") - (c in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0 and not re.search(r"^\s*([=<>|,;?:/%.]|&&|!=)|[-=<>&|,;?:+*/%.!]\s*$", text)
 
 
 @functools.cache

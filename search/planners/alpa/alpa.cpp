@@ -141,7 +141,7 @@ class AlpaSearch {
  private:
   void confirm(PipelinePlan p) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
-    confirmation_.confirm(std::move(p.plan), p.expected);
+    confirmation_.confirm(std::move(p.plan), {.expected = p.expected});
     if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {*now, p.within_memory};
   }
 

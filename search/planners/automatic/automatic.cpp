@@ -17,16 +17,6 @@ namespace {
 constexpr double kBudget = 60;  // seconds
 
 // The planner's defaults, and these limits where it searches.
-OptionValues values_within(const Planner& planner, const SearchLimits& limits) {
-  std::vector<Option> options = planner.options;
-  for (Option& o : options) {
-    if (o.key == "budget") o.type = Duration{limits.seconds};
-    if (o.key == "candidates" && limits.candidates != SearchLimits::kUncounted)
-      o.type = WholeNumber{.by_default = static_cast<std::int64_t>(limits.candidates)};
-  }
-  return OptionValues(options);
-}
-
 struct Found {
   std::string planner;
   SearchResult result;
@@ -37,7 +27,9 @@ Found ask(const Planner& planner, const Problem& problem, const SearchLimits& li
   SearchContext its = context;
   its.progress = nullptr;
   its.jobs = 1;
-  Found f{planner.name(), planner.plan(problem, values_within(planner, limits), its), {}};
+  OptionValues values(planner.options);
+  values.limit(limits);
+  Found f{planner.name(), planner.plan(problem, values, its), {}};
   if (f.result.best && problem.oracle.memory(*f.result.best).fits()) {
     if (!f.result.simulation) f.result.simulation = problem.oracle.plan(*f.result.best);
     f.time = f.result.simulation->iteration_time;
@@ -151,8 +143,7 @@ Planner auto_planner(std::vector<Planner> others) {
   return {.kind = "auto",
           .about = "Every planner, within one budget; the best plan of all, and who found it.",
           .searches = true,
-          .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {},
-                                 "effort of all searches in seconds of one core, counted by steps"),
+          .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {}),
           .plan = [planners = std::move(others)](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return best_of(planners, p, limits_of(o), c);
           }};

@@ -14,15 +14,10 @@ namespace {
 // With three micro-batches there is a first, a last and one between: more are like that one.
 constexpr std::int64_t kAllKinds = 3;
 
-// Seconds of a model with one number of layers.
-struct Times {
-  double first = 0, seconds = 0, tail = 0;
-};
-
-// The same with all that it needs.
+// What a model with one number of layers takes and needs.
 struct Measured {
   struct Pass {
-    Times times;
+    PassSeconds times;
     double kept = 0, working = 0;
     double embedding = 0, head = 0;  // seconds of a micro-batch's passes before the first layer and after the last one
   };
@@ -30,12 +25,6 @@ struct Measured {
   base::Bytes expert_weights;
   std::vector<Pass> passes;  // per recomputation
 };
-
-Times times_of(Estimator& estimator, const pcg::Plan& plan, const sim::Variant& v) {
-  const PassSeconds pass = estimator.pass(v);
-  const double first = pass.first.value(), later = pass.later.value();
-  return {first, later, estimator.time(v).value() - first - (plan.micro_batches - 1) * later};
-}
 
 // ZeRO 3 leaves a device `sharded` of its `whole` bytes: of experts a share of expert/replicas, of the rest 1/replicas.
 base::Bytes expert_weights(base::Bytes whole, base::Bytes sharded, int expert, int replicas) {
@@ -56,7 +45,7 @@ Measured measured(const pcg::Plan& plan, int expert, int replicas, const Problem
   for (const pcg::Recompute r : recomputations) {
     variant.recompute = r;
     const sim::DeviceMemory memory = sim::device_memory(variant, data, problem.cluster, framework).at(0);
-    const Times times = times_of(estimator, plan, {r, 0});
+    const PassSeconds times = estimator.pass({r, 0});
     estimator.use_units({r, 0}, units, last + 1);
     m.passes.push_back(
         {times, memory.saved.at(0).value(), memory.transient.at(0).value(), estimator.unit_s(0, 0), estimator.unit_s(last, 0)});
@@ -69,14 +58,10 @@ PerLayer per_layer(double one, double two, double layers_of_one) {
   return {layer, std::max(0.0, one - layers_of_one * layer)};
 }
 
-PassTimes per_layer(const Times& one, const Times& two, double layers_of_one) {
-  return {per_layer(one.first, two.first, layers_of_one), per_layer(one.seconds, two.seconds, layers_of_one),
-          per_layer(one.tail, two.tail, layers_of_one)};
-}
-
 PassSketch sketch_of(const Measured::Pass& one, const Measured::Pass& two, double layers_of_one) {
   PassSketch pass;
-  pass.times = per_layer(one.times, two.times, layers_of_one);
+  pass.times = {per_layer(one.times.first.value(), two.times.first.value(), layers_of_one),
+                per_layer(one.times.later.value(), two.times.later.value(), layers_of_one)};
   // The head less the embedding is known better than what both are together.
   const double rest = pass.times.seconds.rest;
   pass.tail = std::clamp((rest + two.head - two.embedding) / 2, 0.0, rest);
@@ -111,23 +96,17 @@ Attempt<LayerSketcher::Cut> LayerSketcher::cut(const pcg::Graph& model, const Gr
   return Cut{problem, std::move(plan).value()};
 }
 
-template <class Measured>
-Attempt<std::pair<Measured, Measured>> LayerSketcher::measure(const GridConfig& config, int data,
-                                                              const std::function<Measured(const Cut&)>& measured) const {
-  const Attempt<Cut> one = cut(one_, config, data);
-  if (!one) return one.refusal();
-  Measured of_one = measured(*one);
-  if (run_.count < 2) return std::pair(of_one, of_one);
-  const Attempt<Cut> two = cut(two_, config, data);
-  if (!two) return two.refusal();
-  return std::pair(std::move(of_one), measured(*two));
-}
-
 Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data) const {
-  const auto both = measure<Measured>(
-      config, data, [&](const Cut& c) { return measured(c.plan, config.expert, data * config.context, c.problem, recomputations_); });
-  if (!both) return both.refusal();
-  const auto& [one, two] = *both;
+  const auto measure = [&](const Cut& c) { return measured(c.plan, config.expert, data * config.context, c.problem, recomputations_); };
+  const Attempt<Cut> shorter = cut(one_, config, data);
+  if (!shorter) return shorter.refusal();
+  const Measured one = measure(*shorter);
+  Measured two = one;
+  if (run_.count > 1) {
+    const Attempt<Cut> longer = cut(two_, config, data);
+    if (!longer) return longer.refusal();
+    two = measure(*longer);
+  }
   const auto bytes = [&](base::Bytes a, base::Bytes b) { return per_layer(a.value(), b.value(), layers_of_one()); };
   LayerSketch s{bytes(one.states.weights, two.states.weights),
                 bytes(one.states.gradients, two.states.gradients),
@@ -137,21 +116,6 @@ Attempt<LayerSketch> LayerSketcher::sketch(const GridConfig& config, int data) c
   for (std::size_t i = 0; i < recomputations_.size(); ++i)
     s.passes[recomputations_[i]] = sketch_of(one.passes[i], two.passes[i], layers_of_one());
   return s;
-}
-
-Attempt<VariantTimes> LayerSketcher::times(const GridConfig& config, int data) const {
-  using Of = std::map<std::pair<pcg::Recompute, int>, Times>;
-  const auto both = measure<Of>(config, data, [&](const Cut& c) {
-    Estimator estimator(c.plan, c.problem.oracle);
-    Of times;
-    for (const pcg::Recompute r : recomputations_)
-      for (int zero = 0; zero <= 3; ++zero) times[{r, zero}] = times_of(estimator, c.plan, {r, zero});
-    return times;
-  });
-  if (!both) return both.refusal();
-  VariantTimes times;
-  for (const auto& [variant, one] : both->first) times[variant] = per_layer(one, both->second.at(variant), layers_of_one());
-  return times;
 }
 
 }  // namespace search

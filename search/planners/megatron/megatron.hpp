@@ -14,10 +14,12 @@ namespace search {
 [[nodiscard]] Planner megatron_planner();
 
 // The search over Megatron's whole grid: every degree, sequence parallelism, micro-batch, chunks, equal and balanced stages, recomputation
-// and ZeRO stage. Bounds from sketches of the layers order it; what they leave in front of the best is estimated, and of that the best few
-// are simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is
-// simulated in any case.
+// and ZeRO stage. Bounds from sketches of the layers order it. A local search from the best of each kind by these bounds also makes the
+// choices that the grid leaves out; what bounds then leave in front of the best is estimated, and of all that is estimated the best few are
+// simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is simulated
+// in any case.
 struct MegatronSearchConfig {
+  static constexpr int kGpusOfSecond = 800;  // by which the default budget grows
   SearchLimits budget = base::Seconds(5);
   int simulate_best = 16;  // ranked candidates that are simulated whole
   Wishes wishes;

@@ -21,16 +21,12 @@ struct PerLayer {
   [[nodiscard]] double of(double layers) const { return layers * layer + rest; }
 };
 
-// Costs of one device of those that share a layer, under one kind of recomputation and ZeRO.
-struct PassTimes {
-  PerLayer first;    // seconds of the first micro-batch's forward and backward pass alone
-  PerLayer seconds;  // of a later one's, which adds its gradients to those before
-  PerLayer tail;     // seconds of an iteration outside its passes: gradients that are still on their way, update, weights
-};
-
-// Costs of the same device under one kind of recomputation, without ZeRO.
+// Costs of one device of those that share a layer, under one kind of recomputation, without ZeRO.
 struct PassSketch {
-  PassTimes times;
+  struct {
+    PerLayer first;    // seconds of the first micro-batch's forward and backward pass alone
+    PerLayer seconds;  // of a later one's, which adds its gradients to those before
+  } times;
   double tail = 0;           // seconds of the part of the rest that comes after the layers: the head and the loss
   PerLayer kept_bytes;       // from the forward to the backward pass of a micro-batch
   double working_bytes = 0;  // in addition, while a backward pass runs
@@ -42,8 +38,6 @@ struct LayerSketch {
   std::map<pcg::Recompute, PassSketch> passes;
 };
 
-using VariantTimes = std::map<std::pair<pcg::Recompute, int>, PassTimes>;  // by recomputation and ZeRO stage
-
 // Makes sketches for one problem.
 class LayerSketcher {
  public:
@@ -51,6 +45,7 @@ class LayerSketcher {
   LayerSketcher(const Problem& problem, std::span<const pcg::Recompute> recomputations);
 
   [[nodiscard]] const RepeatedLayers& layers() const { return run_; }
+  [[nodiscard]] std::span<const pcg::Recompute> recomputations() const { return recomputations_; }
   // The sketch of the cut that tensor, context, expert, sequence parallelism and micro-batch of `config` make, on `data` replicas; other
   // values of `config` are not read.
   // Refuses when the model cannot be cut so.
@@ -58,8 +53,6 @@ class LayerSketcher {
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(nodes of two layers and of the rest x points).
   [[nodiscard]] Attempt<LayerSketch> sketch(const GridConfig& config, int data) const;
-  // The times of the same under every ZeRO stage.
-  [[nodiscard]] Attempt<VariantTimes> times(const GridConfig& config, int data) const;
 
  private:
   // The cut of a model with some of its layers, and the question that it answers.
@@ -68,10 +61,6 @@ class LayerSketcher {
     pcg::Plan plan;
   };
   [[nodiscard]] Attempt<Cut> cut(const pcg::Graph& model, const GridConfig& config, int data) const;
-  // Measures of one layer and of two layers; twice the same where none repeats.
-  template <class Measured>
-  Attempt<std::pair<Measured, Measured>> measure(const GridConfig& config, int data,
-                                                 const std::function<Measured(const Cut&)>& measured) const;
   // Layers in the model that measured the first of the two.
   [[nodiscard]] double layers_of_one() const { return run_.count > 1 ? 1 : 0; }
 
@@ -95,43 +84,30 @@ class PlanBounds {
   // The objects of the problem outlive this one.
   PlanBounds(const Problem& problem, std::span<const pcg::Recompute> recomputations);
 
+  [[nodiscard]] std::span<const pcg::Recompute> recomputations() const { return sketcher_.recomputations(); }
   // Why no plan of this cut can be built; nullptr: it can be, as far as its sketch shows.
   [[nodiscard]] const Refusal* refusal(const GridConfig& cut);
   // Requires: `config` says data and micro_batch, and refusal(config) is nullptr.
   // Cost: one sketch for each cut.
   [[nodiscard]] PlanBound bound(const GridConfig& config);
-  // A closer bound: equal stages have whole layers, the schedule says what is kept, and the layers are sketched on as many replicas, with
-  // their ZeRO stage, the gradients that are still on their way after the last pass, and the update. Cost: one sketch for each cut and
-  // number of replicas.
-  [[nodiscard]] PlanBound closer_bound(const GridConfig& config);
   // Whether layers divide and are shared out equally; else the split is what costs least (balanced_layers()).
   [[nodiscard]] bool has_equal_stages(const GridConfig& c) const;
 
  private:
-  using Cut = std::tuple<int, int, int, bool, std::int64_t>;
-  static Cut cut_of(const GridConfig& c) { return {c.tensor, c.context, c.expert, c.sequence_parallel, c.micro_batch}; }
+  using Cut = std::tuple<int, int, int, int, pcg::Dispatch, bool, std::int64_t>;
+  static Cut cut_of(const GridConfig& c) {
+    return {c.tensor, c.context, c.expert, c.expert_tensor, c.dispatch, c.sequence_parallel, c.micro_batch};
+  }
   const Attempt<LayerSketch>& sketch(const GridConfig& c);
   // A rank of the pipeline: its share of a micro-batch's passes, and the part of them before its first and after its last
-  // kernels of an iteration: the first chunks of the ranks before it. `layers`: how many it has.
+  // kernels of an iteration: the first chunks of the ranks before it.
   struct Rank {
-    double share = 0, before = 0, layers = 0;
+    double share = 0, before = 0;
   };
   // The last one of ranks of equal shares; where stages need not be equal, ranks that are no slower than the one that decides.
   [[nodiscard]] std::vector<Rank> even_ranks(const GridConfig& c, const PassSketch& pass) const;
-  // The ranks of equal stages, each of `each` layers.
-  // Requires: layers_are_all().
-  [[nodiscard]] std::vector<Rank> equal_ranks(const GridConfig& c, const PassSketch& pass, int each) const;
-  // The seconds of all passes on a rank.
-  [[nodiscard]] double work(const GridConfig& c, const PassTimes& pass, const Rank& rank) const;
-  // The passes, the time before they begin and after they end, and then the tail of each layer: of the rank that needs longest.
-  [[nodiscard]] double passes(const GridConfig& c, const PassTimes& pass, std::span<const Rank> ranks, double tail = 0) const;
-  // The same, and the collectives among replicas.
-  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassTimes& pass, std::span<const Rank> ranks);
-  // The most layers of micro-batches that the first rank of the pipeline keeps at a time.
-  // Requires: equal stages of `each` layers.
-  [[nodiscard]] double kept_layers(const GridConfig& c, int each) const;
-  // Whether each layer's gradients fill a bucket, so that those of two layers overlap as those of many do.
-  [[nodiscard]] bool layers_fill_buckets(const GridConfig& c, const LayerSketch& s) const;
+  // The passes, the time before they begin and after they end, of the rank that needs longest, and the collectives among replicas.
+  [[nodiscard]] double seconds(const GridConfig& c, const LayerSketch& s, const PassSketch& pass);
   // Whether the layers that stages share out are those that repeat.
   [[nodiscard]] bool layers_are_all() const;
   [[nodiscard]] double bytes(const GridConfig& c, const LayerSketch& s, const PassSketch& pass, double kept_layers) const;
@@ -143,9 +119,7 @@ class PlanBounds {
 
   const Problem& problem_;
   LayerSketcher sketcher_;
-  bool devices_are_alike_;  // else the slower ones get fewer layers, and it is not known here how many
   std::map<Cut, Attempt<LayerSketch>> sketches_;
-  std::map<std::pair<Cut, int>, Attempt<VariantTimes>> replicated_;                   // by replicas
   std::map<std::pair<int, int>, std::vector<std::vector<base::DeviceId>>> replicas_;  // by tensor, and data x context
   std::map<std::tuple<int, int, double>, double> reduced_;                            // seconds by these and bytes
 };

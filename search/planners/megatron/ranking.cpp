@@ -14,82 +14,53 @@
 namespace search {
 namespace {
 
-// Megatron-LM's interleaved schedule is reported with few virtual stages per device (arXiv 2104.04473, sections 2.2 and 5.4.2); more are
-// tried where they divide a stage's layers.
-constexpr std::int64_t kFewChunks = 8;
-
-// Ascending. Cost: O(sqrt n).
-std::vector<std::int64_t> divisors(std::int64_t n) {
-  std::vector<std::int64_t> small, large;
-  for (std::int64_t d = 1; d * d <= n; ++d) {
-    if (n % d != 0) continue;
-    small.push_back(d);
-    if (d * d != n) large.push_back(n / d);
-  }
-  small.insert(small.end(), large.rbegin(), large.rend());
-  return small;
-}
-
-// The experts of a layer, as many as all such layers have in common; 1 where there are none.
-std::int64_t experts_of(const pcg::Graph& model) {
-  std::int64_t experts = 0;
-  for (const pcg::GraphNode& n : model.nodes())
-    if (std::holds_alternative<pcg::ExpertLinear>(n.op)) experts = std::gcd(experts, n.outputs[0].sizes[0]);
-  return std::max<std::int64_t>(1, experts);
-}
-
-bool has_sequence(const pcg::Graph& model) {
-  return std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) {
-    return std::holds_alternative<pcg::Attention>(n.op) || std::holds_alternative<pcg::Embedding>(n.op);
-  });
-}
-
 class Points {
  public:
   Points(const Problem& problem, const Wishes& wishes) : problem_(problem), wishes_(wishes) {}
 
   std::vector<GridConfig> run() && {
+    // Small groups of devices with small micro-batches first: a budget that ends leaves out what needs most memory.
+    std::vector<std::pair<std::int64_t, std::int64_t>> sizes;  // devices, micro-batch
     for (const std::int64_t group : divisors(devices_))
+      for (const std::int64_t micro_batch : divisors(scope_.batch)) sizes.emplace_back(group, micro_batch);
+    std::ranges::stable_sort(sizes, {},
+                             [](const auto& size) { return static_cast<double>(size.first) * static_cast<double>(size.second); });
+    for (const auto& [group, micro_batch] : sizes)
       for (const std::int64_t context : contexts_)
-        if (group % context == 0) add_cuts(group / context, context);
+        if (group % context == 0) add_cuts(group / context, context, micro_batch);
     return std::move(points_);
   }
 
  private:
-  void add_cuts(std::int64_t tensor, std::int64_t context) {
+  void add_cuts(std::int64_t tensor, std::int64_t context, std::int64_t micro_batch) {
     if (wishes_.tensor_within_node() && static_cast<std::size_t>(tensor) > problem_.cluster.node_devices(0).size()) return;
     GridConfig c;
     c.tensor = static_cast<int>(tensor);
     c.context = static_cast<int>(context);
+    c.micro_batch = micro_batch;
     for (const std::int64_t expert : experts_)
       for (const bool sequence_parallel : {false, true}) {
         if (sequence_parallel && tensor == 1) continue;
         c.expert = static_cast<int>(expert);
         c.sequence_parallel = sequence_parallel;
-        for (const std::int64_t micro_batch : micro_batches_) {
-          c.micro_batch = micro_batch;
-          add_pipelines(c);
-        }
+        add_pipelines(c);
       }
   }
 
   void add_pipelines(GridConfig c) {
     const std::int64_t rest = devices_ / c.tensor / c.context, from_data = c.expert / std::gcd(c.expert, c.context);
-    for (std::int64_t pipeline = 1; pipeline <= std::min(rest, std::max<std::int64_t>(1, layers_)); ++pipeline) {
+    for (std::int64_t pipeline = 1; pipeline <= std::min(rest, std::max<std::int64_t>(1, scope_.layers)); ++pipeline) {
       if (rest % pipeline != 0 || rest / pipeline % from_data != 0) continue;
       c.pipeline = static_cast<int>(pipeline);
       c.data = static_cast<int>(rest / pipeline);
-      if (batch_ % (c.data * c.micro_batch) == 0) add_chunks(c);
+      if (scope_.batch % (c.data * c.micro_batch) == 0) add_chunks(c);
     }
   }
 
   void add_chunks(GridConfig c) {
-    const std::int64_t longest = layers_ / c.pipeline;
-    for (std::int64_t chunks = 1; chunks <= std::max<std::int64_t>(1, longest); ++chunks) {
-      const bool divides = layers_ % (c.pipeline * chunks) == 0;
-      if (chunks > kFewChunks && !divides) continue;
-      if (chunks > 1 && (c.pipeline == 1 || batch_ / c.data / c.micro_batch % c.pipeline != 0)) break;
-      c.chunks = static_cast<int>(chunks);
+    for (const int chunks : chunks_of(c, scope_)) {
+      const bool divides = scope_.layers % (c.pipeline * chunks) == 0;
+      c.chunks = chunks;
       c.schedule = chunks > 1 ? pcg::ScheduleKind::interleaved : pcg::ScheduleKind::one_f_one_b;
       // Where layers do not divide, stages are balanced in any case.
       for (const bool balanced : {false, true}) {
@@ -104,10 +75,10 @@ class Points {
 
   const Problem& problem_;
   const Wishes& wishes_;
-  std::int64_t devices_ = problem_.cluster.device_count(), batch_ = problem_.training.global_batch;
-  std::int64_t layers_ = std::ranges::count_if(problem_.model.blocks(), &pcg::Block::weighty);
-  std::vector<std::int64_t> experts_ = divisors(experts_of(problem_.model)), micro_batches_ = divisors(batch_);
-  std::vector<std::int64_t> contexts_ = divisors(has_sequence(problem_.model) ? devices_ : 1);
+  MoveScope scope_ = move_scope(problem_);
+  std::int64_t devices_ = problem_.cluster.device_count();
+  std::vector<std::int64_t> experts_ = divisors(scope_.experts);
+  std::vector<std::int64_t> contexts_ = divisors(scope_.has_sequence ? devices_ : 1);
   std::vector<GridConfig> points_;
 };
 
@@ -127,28 +98,23 @@ double most_room(const Problem& problem) {
 }
 
 // Points of one line have all in common but micro-batch and stages.
-bool in_one_line(const GridConfig& a, const GridConfig& b) {
-  return std::tie(a.tensor, a.context, a.expert, a.sequence_parallel) == std::tie(b.tensor, b.context, b.expert, b.sequence_parallel);
-}
+auto line_of(const GridConfig& c) { return std::tuple(c.tensor, c.context, c.expert, c.sequence_parallel); }
+
+int zero_stages(const GridConfig& c) { return c.data * c.context > 1 ? 4 : 1; }
 
 class Ranker {
  public:
   Ranker(const Problem& problem, const Wishes& wishes, PlanBounds& bounds)
-      : wishes_(wishes),
-        recomputations_(recomputations_of(problem.model)),
-        layers_(std::ranges::count_if(problem.model.blocks(), &pcg::Block::weighty)),
-        bounds_(bounds) {
+      : wishes_(wishes), recomputations_(recomputations_of(problem.model)), bounds_(bounds) {
     ranking_.room = most_room(problem);
   }
 
   Ranking run(std::span<const GridConfig> points, Budget& budget, const SearchContext& context) {
-    const GridConfig* before = nullptr;
     for (std::size_t first = 0, end = 0; first < points.size(); first = end) {
-      while (end < points.size() && in_one_line(points[first], points[end]) && points[first].micro_batch == points[end].micro_batch) ++end;
+      while (end < points.size() && line_of(points[first]) == line_of(points[end]) && points[first].micro_batch == points[end].micro_batch)
+        ++end;
       const std::span<const GridConfig> cut = points.subspan(first, end - first);
       for (const GridConfig& c : cut) ranking_.plans += plans_of(c);
-      if (before == nullptr || !in_one_line(*before, cut.front())) line_ = {};
-      before = &cut.front();
       if (context.progress) context.progress(fmt::format("megatron: {} of {} points of the grid sketched", first, points.size()));
       if (!budget.take()) prune(cut, ranking_.pruned.unreached);
       else add_cut(cut);
@@ -163,7 +129,6 @@ class Ranker {
     double best = kNever;                  // seconds of the micro-batch before
     std::size_t PrunedCounts::*over = {};  // larger micro-batches are pruned, for this reason
   };
-  [[nodiscard]] static int zero_stages(const GridConfig& c) { return c.data * c.context > 1 ? 4 : 1; }
   [[nodiscard]] std::size_t plans_of(GridConfig c) const {
     std::size_t plans = 0;
     for (c.zero = 0; c.zero < zero_stages(c); ++c.zero)
@@ -175,7 +140,8 @@ class Ranker {
   }
 
   void add_cut(std::span<const GridConfig> points) {
-    if (line_.over != nullptr) return prune(points, ranking_.pruned.*line_.over);
+    Line& line = lines_[line_of(points.front())];
+    if (line.over != nullptr) return prune(points, ranking_.pruned.*line.over);
     if (const Refusal* refused = bounds_.refusal(points.front())) {
       ranking_.refusal = *refused;
       return prune(points, ranking_.pruned.refused);
@@ -184,42 +150,19 @@ class Ranker {
     for (const GridConfig& c : points) best = std::min(best, add_point(c));
     best_ = std::min(best_, best);
     // The memory that a micro-batch needs only grows with it.
-    if (best == kNever) line_.over = &PrunedCounts::too_big;
-    else if (best > kLeastGainOfMore * line_.best && best > kFarSlower * best_) line_.over = &PrunedCounts::dominated;
-    line_.best = best;
+    if (best == kNever) line.over = &PrunedCounts::too_big;
+    else if (best > kLeastGainOfMore * line.best && best > kFarSlower * best_) line.over = &PrunedCounts::dominated;
+    line.best = best;
   }
 
   // Returns the seconds of its quickest plan that fits.
   double add_point(const GridConfig& point) {
-    // The costs that balance layers are those with recomputation: then each kind has its own stages.
-    const bool apart = point.pipeline > 1 && (point.balanced_stages || layers_ % (point.pipeline * point.chunks) != 0);
     double best = kNever;
-    Family family{point, {}};
-    for (const pcg::Recompute recompute : recomputations_) {
-      if (apart) family = {point, {}};
-      if (apart) family.config.recompute = recompute;
-      add_variants(family, recompute);
-      if (apart || recompute == recomputations_.back()) best = std::min(best, add_family(family));
+    const auto too_big = [this](const GridConfig& c, double bytes) { this->too_big(c, bytes); };
+    for (Family& family : families_of(point, wishes_, bounds_, ranking_.room, too_big)) {
+      best = std::min(best, family.variants.front().seconds);
+      ranking_.families.push_back(std::move(family));
     }
-    return best;
-  }
-
-  void add_variants(Family& family, pcg::Recompute recompute) {
-    GridConfig c = family.config;
-    c.recompute = recompute;
-    for (c.zero = 0; c.zero < zero_stages(c); ++c.zero) {
-      if (!wishes_.allow(c)) continue;
-      const PlanBound bound = bounds_.bound(c);
-      if (bound.bytes <= ranking_.room) family.variants.push_back({{recompute, c.zero}, bound.seconds});
-      else too_big(c, bound.bytes);
-    }
-  }
-
-  double add_family(Family family) {
-    if (family.variants.empty()) return kNever;
-    std::ranges::stable_sort(family.variants, {}, &RankedVariant::seconds);
-    const double best = family.variants.front().seconds;
-    ranking_.families.push_back(std::move(family));
     return best;
   }
 
@@ -232,16 +175,37 @@ class Ranker {
 
   const Wishes& wishes_;
   std::vector<pcg::Recompute> recomputations_;
-  std::int64_t layers_;
   PlanBounds& bounds_;
   double best_ = kNever, least_too_big_ = kNever;
-  Line line_;
+  std::map<decltype(line_of({})), Line> lines_;
   Ranking ranking_;
 };
 
 }  // namespace
 
 std::vector<GridConfig> grid_points(const Problem& problem, const Wishes& wishes) { return Points(problem, wishes).run(); }
+
+std::vector<Family> families_of(const GridConfig& point, const Wishes& wishes, PlanBounds& bounds, double room,
+                                const std::function<void(const GridConfig&, double bytes)>& too_big) {
+  std::vector<Family> families;
+  // The costs that balance layers are those with recomputation: then each kind has its own stages.
+  const bool apart = !bounds.has_equal_stages(point);
+  for (const pcg::Recompute recompute : bounds.recomputations()) {
+    if (apart || families.empty()) families.push_back({point, {}});
+    GridConfig c = point;
+    c.recompute = recompute;
+    if (apart) families.back().config = c;
+    for (c.zero = 0; c.zero < zero_stages(c); ++c.zero) {
+      if (!wishes.allow(c)) continue;
+      const PlanBound bound = bounds.bound(c);
+      if (bound.bytes <= room) families.back().variants.push_back({{recompute, c.zero}, bound.seconds, bound.bytes});
+      else if (too_big) too_big(c, bound.bytes);
+    }
+  }
+  std::erase_if(families, [](const Family& f) { return f.variants.empty(); });
+  for (Family& f : families) std::ranges::stable_sort(f.variants, {}, &RankedVariant::seconds);
+  return families;
+}
 
 Ranking rank(const Problem& problem, const Wishes& wishes, PlanBounds& bounds, Budget& budget, const SearchContext& context) {
   return Ranker(problem, wishes, bounds).run(grid_points(problem, wishes), budget, context);

@@ -22,7 +22,7 @@ namespace {
 constexpr Objective kForEstimates{.synchronisation = 0.5};
 constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.2;   // of the budget, at most
-constexpr double kShareOfGrid = 0.25;  // of the budget, at most
+constexpr double kShareOfGrid = 0.25;  // of the candidates
 constexpr double kShareOfPipelines = 0.3;
 constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 
@@ -51,11 +51,9 @@ struct UnitySearch {
 
 // The plans of experts: replicas, tables on single devices, and the best of Megatron's grid, which also has pipelines, micro-batches and
 // recomputation. Returns: the settings of the last.
-std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s) {
+std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s, SearchResult grid) {
   confirm_data_parallel(s.problem, Replicas::sharded, s.confirmation);
   if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(s.problem)) s.confirmation.confirm(*plan);
-  if (!s.config.grid) return {};
-  SearchResult grid = megatron_search(s.problem, {.budget = s.budget.part(kShareOfGrid)}, s.context);
   s.budget.add_part(grid.counted, grid.termination.limit());
   std::vector<PipelineSetting> settings;
   if (const auto& p = grid.best)
@@ -153,7 +151,8 @@ bool map_and_confirm(UnitySearch& s, const std::vector<Chain>& chains, const Obj
     if (mapped.cheapest_plan == 0) mapped.cheapest_plan = placed->seconds;
     Found f = found_of(s, mapping, *placed, chain);
     const bool memory_is_free = objective.seconds_per_byte == 0;
-    const auto time = s.confirmation.confirm(plan_of(s, f), memory_is_free ? std::optional(base::Seconds(placed->seconds)) : std::nullopt);
+    const auto time =
+        s.confirmation.confirm(plan_of(s, f), {.expected = memory_is_free ? std::optional(base::Seconds(placed->seconds)) : std::nullopt});
     if (!time) continue;
     f.time = *time;
     if (!mapped.best || *time < mapped.best->time) mapped.best = std::move(f);
@@ -194,7 +193,7 @@ bool confirm_pipelines(UnitySearch& s, const PipelineSetting& setting, const std
     if (!budget.take()) break;
     for (PipelinePlan& p : pipeline_plans(s.problem, graph, setting, std::array{StageShape{}}, config, s.catalog, s.shapes, budget)) {
       s.model.add_rewrites(variant, graph, p.plan);
-      s.confirmation.confirm(std::move(p.plan), p.expected);
+      s.confirmation.confirm(std::move(p.plan), {.expected = p.expected});
     }
   }
   return could_be_better;
@@ -271,6 +270,22 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
   walk(s, simple, for_one_device.graph, {}, alone);
 }
 
+// Of the grid, and of all the rest. Where the file says what both may take, half of it at most goes to the grid, else as much as
+// `megatron: search` has.
+std::pair<SearchLimits, SearchLimits> budgets_of(const OptionValues& o, int gpus) {
+  SearchLimits rest = limits_of(o, gpus, UnityConfig::kGpusOfSecond);
+  SearchLimits grid = MegatronSearchConfig().budget;
+  grid.seconds += base::Seconds(1.0 * gpus / MegatronSearchConfig::kGpusOfSecond);
+  const bool is_counted = rest.candidates != SearchLimits::kUncounted;
+  if (o.given("budget")) {
+    grid.seconds = is_counted ? rest.seconds / 2 : std::min(grid.seconds, rest.seconds / 2);
+    rest.seconds = rest.seconds - grid.seconds;
+  }
+  if (is_counted)
+    grid.candidates = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kShareOfGrid * static_cast<double>(rest.candidates)));
+  return {grid, rest};
+}
+
 std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
   if (o.flag("algebra") || !o.given("rules")) return std::nullopt;
   return OptionProblem{"rules", "rules are given to a search that applies none", "remove rules, or algebra: false"};
@@ -279,8 +294,10 @@ std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
 }  // namespace
 
 SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context) {
+  SearchResult grid{.termination = Termination::nothing_found(Limit::options)};
+  if (config.grid) grid = megatron_search(problem, {.budget = config.grid_budget}, context);
   UnitySearch s{problem, config, context};
-  std::vector<PipelineSetting> settings = confirm_known_plans(s);
+  std::vector<PipelineSetting> settings = confirm_known_plans(s, std::move(grid));
   const Mapped mapped = map(s, rewrite(s));
   const std::size_t pipelines = pipeline(s, std::move(settings), mapped.best);
   refine_by_walks(s, mapped.best);
@@ -297,6 +314,7 @@ Planner unity_planner() {
       .kind = "unity",
       .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
       .searches = true,
+      .gpus_of_second = UnityConfig::kGpusOfSecond,
       .options = with_limits(
           defaults.budget.seconds, "rules applied, mappings, choices of micro-batches, steps of walks, and what the grid counts,",
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
@@ -310,7 +328,7 @@ Planner unity_planner() {
            {"algebra", Flag{defaults.algebra}, "graphs are rewritten by proved substitutions"},
            {"rules", RulesOfFile{}, "its rules are asked in place of those that ship; each is proved before", "those that ship"},
            {"joint", Flag{defaults.joint}, "rewrites and parallelism are chosen together; else rewrites first, as one GPU would have them"},
-           {"grid", Flag{defaults.grid}, "the best plan of Megatron's grid, with pipelines and recomputation, is among the candidates"},
+           {"grid", Flag{defaults.grid}, "the plan of `megatron: search`, within a budget of its own, is among the candidates"},
            {"cut", Flags{.words = {"samples", "features", "reduction", "heads"}},
             "dimensions along which the mapping cuts operators; where one is left out, there are no walks", "all"},
            {"pipelines", Flag{defaults.pipelines}, "stages of micro-batches are cut together with the mapping inside them"},
@@ -323,12 +341,15 @@ Planner unity_planner() {
             "rewritten ones of a segment that are evaluated, at most"},
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
             "changes of one operator that each of up to four searches by walks tries, judged by a schedule, from the best plan and from "
-            "data parallelism"}}),
+            "data parallelism"}},
+          UnityConfig::kGpusOfSecond),
       .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
+        const auto [grid, rest] = budgets_of(o, p.cluster.device_count());
         return unity_search(p,
-                            {.budget = limits_of(o),
+                            {.budget = rest,
+                             .grid_budget = grid,
                              .most_strategies = size("strategies"),
                              .most_cut = static_cast<int>(o.whole_number("loops")),
                              .segment = size("segment"),

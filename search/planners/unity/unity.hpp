@@ -1,6 +1,7 @@
 #pragma once
 // Unity (Unger et al., OSDI'22): algebraic rewrites and parallelisation are searched together.
 
+#include "search/planners/megatron/megatron.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
 #include "search/solve/operators/shortlists.hpp"
@@ -8,7 +9,9 @@
 namespace search {
 
 struct UnityConfig {
-  SearchLimits budget = kDefaultEffort;
+  static constexpr int kGpusOfSecond = 250;  // by which the default budget grows
+  SearchLimits budget = base::Seconds(4);
+  SearchLimits grid_budget = MegatronSearchConfig().budget;     // in addition
   std::size_t most_strategies = 24;                             // of an operator, those that cost least by themselves
   int most_cut = 2;                                             // loops of an operator that are cut at once
   std::size_t segment = 10;                                     // the least operators of a segment; 0: the graph is not split
@@ -17,7 +20,7 @@ struct UnityConfig {
   bool algebra = true;                                          // graphs are rewritten
   GivenRules rules = {};                                        // in place of those that ship
   bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
-  bool grid = true;                                             // the best of Megatron's grid is among the candidates
+  bool grid = true;                                             // the answer of megatron_search() is among the candidates
   Cuts cuts = {};                                               // the dimensions along which operators are cut
   bool pipelines = true;                                        // stages of micro-batches are searched
   pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;  // of these: or two_bw

@@ -82,8 +82,9 @@ TEST_CASE("a search that its candidates end says so, and looks at no more than a
     REQUIRE(few.best);
     CHECK(few.termination.limit() == search::Limit::candidates);
     CHECK(search::stop_reason(few.termination) == "candidate_limit");
-    CHECK(few.counted >= 4);
-    // Each of the parts of a search has one at least, and what was begun is ended: a kind of plans with what is simulated of it.
+    // Each of the parts of a search has one at least, and may leave one; what was begun is ended: a kind of plans with what is simulated of
+    // it.
+    CHECK(few.counted >= 3);
     CHECK(few.counted <= 4 + 8);
   }
 }

@@ -1,0 +1,76 @@
+#pragma once
+// Plans of Megatron's grid as far as the search has come with them: estimated, held against memory, simulated.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/planners/megatron/ranking.hpp"
+#include "search/problem/confirmation.hpp"
+
+namespace search {
+
+class Candidates {
+ public:
+  // All outlive the object.
+  Candidates(const Problem& problem, PlanBounds& bounds, Budget& budget, const SearchContext& context);
+
+  // The estimates of a family.
+  struct Evaluation {
+    bool is_refused = false;                   // it cannot be built
+    std::size_t estimated = 0, dominated = 0;  // variants; the latter cannot be better than what was simulated, or than another of them
+    std::optional<std::size_t> best;           // number of the best candidate that fits, if one is near the best of the search or asked for
+  };
+  // Estimates the variants of a family that was not evaluated before.
+  // `asked_for`: its best variant that fits is a candidate however slow it is.
+  Evaluation evaluate(const Family& family, bool asked_for);
+  // nullopt: it was not evaluated.
+  [[nodiscard]] std::optional<Evaluation> evaluation_of(const GridConfig& family) const;
+
+  [[nodiscard]] const GridConfig& config(std::size_t candidate) const { return all_[candidate].config; }
+  [[nodiscard]] double estimate(std::size_t candidate) const { return all_[candidate].estimate; }
+
+  // `by`: the part of the search that does.
+  void simulate(std::size_t candidate, const std::string& by);
+  // The best `most` that are not simulated yet: one of each family first, so that plans that hardly differ do not crowd out all others.
+  void simulate_best(std::size_t most, const std::string& by);
+  // A plan of which it is known that it does not fit.
+  void miss(const GridConfig& config);
+
+  // Seconds of what was simulated, infinite where nothing was. A plan that takes at least `seconds` need not be evaluated.
+  [[nodiscard]] double best() const;
+  [[nodiscard]] bool is_dominated(double seconds) const;
+  // Whether something that fits was left aside because of its estimate, or because enough was simulated.
+  [[nodiscard]] bool has_left_out() const { return has_left_out_; }
+  // Why the last family that was refused cannot be built.
+  // Requires: one was.
+  [[nodiscard]] const Refusal& refusal() const { return refusal_.value(); }
+  [[nodiscard]] Confirmation& confirmation() { return confirmation_; }
+
+ private:
+  struct Candidate {
+    GridConfig config;
+    double estimate = 0;
+    bool is_rough = false;    // its list of layers is
+    bool is_variant = false;  // a better variant of its family is a candidate, too
+    bool is_simulated = false;
+  };
+  [[nodiscard]] static double least(const Candidate& c);
+  [[nodiscard]] std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan, Evaluation& evaluation);
+  [[nodiscard]] bool fits(pcg::Plan plan, const GridConfig& config);
+
+  const Problem& problem_;
+  PlanBounds& bounds_;
+  Budget& budget_;
+  const SearchContext& context_;
+  bool bounds_hold_;
+  GridPlanner planner_;
+  Confirmation confirmation_;
+  std::optional<Refusal> refusal_;
+  bool has_left_out_ = false;
+  std::vector<Candidate> all_;
+  std::vector<std::pair<GridConfig, Evaluation>> evaluations_;
+};
+
+}  // namespace search
