@@ -4,7 +4,6 @@
 #include <array>
 
 #include "sim/effort.hpp"
-#include "sim/memory/model_states.hpp"
 
 namespace search {
 
@@ -72,14 +71,6 @@ double Estimator::unit_s(std::size_t unit, std::size_t stage) const {
     longest = std::max(longest, seconds);
   }
   return longest;
-}
-
-std::vector<base::Bytes> Estimator::model_states(int zero) const {
-  std::vector<base::Bytes> totals;
-  for (const sim::StateBytes& device :
-       sim::model_states(plan_, data_, oracle_.framework(plan_.training), zero, sim::copies_columns(plan_, oracle_.cluster())))
-    totals.push_back(device.total());
-  return totals;
 }
 
 base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle) { return Estimator(plan, oracle).time(sim::variant_of(plan)); }

@@ -56,11 +56,6 @@ class Estimator {
   // Requires: use_units().
   [[nodiscard]] double unit_s(std::size_t unit, std::size_t stage) const;
 
-  // Returns: per device, numbered as the cluster's up to the last that holds any, its weights, gradients and optimizer state under ZeRO
-  // stage `zero`: a lower bound of what such a variant needs there.
-  // Cost: O(weights x shards).
-  [[nodiscard]] std::vector<base::Bytes> model_states(int zero) const;
-
  private:
   // Makes pipelines_ those of the variant.
   void lower(const sim::Variant& variant);

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/folding/dominated.hpp"
 #include "sim/folding/refinement.hpp"
 
 namespace sim {
@@ -47,7 +46,6 @@ class Folder {
     fold_devices();
     fold_links();
     fold_transfers();
-    if (std::getenv("NODOM") == nullptr) drop_dominated_links(out_.routes, out_.links);
     return std::move(out_);
   }
 

@@ -133,10 +133,6 @@ bool Candidates::fits(pcg::Plan plan, const GridConfig& config) {
   return false;
 }
 
-void Candidates::miss(const GridConfig& config) {
-  if (Attempt<pcg::Plan> plan = megatron_plan(planner_, config)) confirmation_.confirm(std::move(plan).value());
-}
-
 void Candidates::simulate(std::size_t candidate, const std::string& by) {
   Candidate& c = all_[candidate];
   if (std::exchange(c.is_simulated, true)) return;

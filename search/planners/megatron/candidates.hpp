@@ -35,8 +35,6 @@ class Candidates {
   void simulate(std::size_t candidate, const std::string& by);
   // The best `most` that are not simulated yet: one of each family first, so that plans that hardly differ do not crowd out all others.
   void simulate_best(std::size_t most, const std::string& by);
-  // A plan of which it is known that it does not fit.
-  void miss(const GridConfig& config);
 
   // Seconds of what was simulated, infinite where nothing was. A plan that takes at least `seconds` need not be evaluated.
   [[nodiscard]] double best() const;

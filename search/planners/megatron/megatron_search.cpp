@@ -85,7 +85,8 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   const auto [estimated, grid_ended] = part(std::max(0.0, budget.left() / config.budget.seconds - kLeastForSimulations),
                                             [&](Budget& b) { return go_through_grid(ranking, candidates, b, context); });
   candidates.simulate_best(static_cast<std::size_t>(config.simulate_best), "grid");
-  if (!candidates.confirmation().has_plan() && ranking.smallest) candidates.miss(*ranking.smallest);
+  if (!candidates.confirmation().has_plan() && ranking.smallest)
+    if (const Attempt<pcg::Plan> plan = megatron_plan(problem, *ranking.smallest)) candidates.confirmation().confirm(*plan);
 
   const PrunedCounts& pruned = ranking.pruned;
   if (pruned.unreached > 0) budget.end(ranking_ended.value_or(grid_ended.value_or(Limit::effort)));
