@@ -192,6 +192,7 @@ TEST_CASE("rocm-smi: GPUs one hop apart have a link, others lead through them") 
   CHECK(says(t, "link: xgmi"));
   CHECK(says(t, "assumed: true"));
   CHECK(load(t).route(gpu(0), gpu(1)).links.size() == 1);
+  CHECK(load(t).route(gpu(0), gpu(2)).links.size() > 1);  // two hops apart: no link of their own
   CHECK(says(import(kRocm, {.gpu = "mi300x-192gb"}), "xgmi: {bandwidth: 64 GB/s, latency: 600 ns}"));
   // 50,000 MB/s is one link, 200,000 are four.
   const auto counted = kRocm +
