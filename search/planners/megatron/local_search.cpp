@@ -15,9 +15,10 @@ namespace {
 
 // A step gains at least a thousandth.
 constexpr double kLeastStep = 0.999;
-// Of the time of a bound at least this part stays where exchanges overlap that bounds take as serial.
+// Set by hand, as they say what is tried, and not what a plan takes. Where exchanges overlap that bounds take as serial, this part of a
+// bound is taken to stay.
 constexpr double kMostOverlapped = 0.6;
-// Bounds of memory are of the average stage.
+// Bounds of memory are of the average stage; of the budget, a part for the starts.
 constexpr double kLikelyToFit = 0.8, kMostForStarts = 0.5;
 constexpr std::size_t kTries = 3;  // of the families of a kind, until one fits
 
@@ -47,8 +48,8 @@ class LocalSearch {
   // Experts as they are shared out, whether there is a pipeline, and, where experts are not shared out, tensor ranks and context.
   using Kind = std::tuple<int, bool, bool, bool>;
 
-  // The first families of each kind that are likely to fit, by their bounds; those with experts first, which their bounds wrong most. Of
-  // experts a few numbers of ranks: steps lead to those between.
+  // The first families of each kind that are likely to fit, by their bounds; those with experts first, as bounds know no overlapped
+  // exchange of tokens. Of experts two numbers of ranks: steps lead to those between.
   std::vector<std::vector<const Family*>> first_of_kinds() const {
     std::map<Kind, std::size_t> number;
     std::vector<std::vector<const Family*>> kinds;
