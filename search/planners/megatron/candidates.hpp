@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "search/grid/grid_plan.hpp"
 #include "search/planners/megatron/ranking.hpp"
 #include "search/problem/confirmation.hpp"
 
