@@ -186,8 +186,7 @@ std::string legend(const Facts& f, std::size_t width) {
   return "\n" + labelled("", 0, text, width);
 }
 
-// How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; the figures below name
-// and plan.
+// How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; or above them.
 enum class Layout { one_line, plan_below, figures_below };
 
 Table laid_out(const std::vector<Line>& lines, std::vector<Table::Column> all, Layout layout, std::size_t width, Colour colour) {

@@ -110,8 +110,7 @@ bool is_taken(const SizeMap& map, std::int64_t except, std::int64_t value) {
   return value <= kKept || std::ranges::any_of(map, [&](const auto& entry) { return entry.first != except && entry.second == value; });
 }
 
-// Gives a size the least lawful value that no other size has. Returns: whether there is one, which there is not where laws contradict
-// each other.
+// Gives a size the least lawful value that no other size has. Returns: whether there is one, as laws may contradict each other.
 bool set_free_value(Drawing& drawing, std::int64_t size) {
   const auto it = drawing.laws.find(size);
   const SizeLaw law = it == drawing.laws.end() ? SizeLaw{} : it->second;

@@ -283,8 +283,7 @@ std::string path_in_scenario(const std::string& setting, const Yaml& scenario, c
   return setting;
 }
 
-// Values of keys are checked where the scenario is read. A cluster and a framework take paths as they are, beside what they start
-// from.
+// Values of keys are checked where the scenario is read. A cluster and a framework take paths, beside what they start from.
 Yaml with_settings(Yaml scenario, const Point& p) {
   static constexpr std::string_view kCluster = "cluster.", kFramework = "training.framework.";
   base::Diagnostics sink;

@@ -101,8 +101,7 @@ double fastest_s(const Product& x) {
   return best;
 }
 
-// Queries of a block of threads: two tiles of 128, which FlashAttention-3, FlashAttention-4 and cuDNN keep in flight on Hopper and
-// Blackwell.
+// Queries of a block of threads: two tiles of 128, which FlashAttention-3 and 4 and cuDNN keep in flight on Hopper and Blackwell.
 constexpr double kQueriesOfBlock = 256;
 
 // Products of one pass, each about as wide as the other: q k and scores v; backward the scores again, and the gradients of q, k, v and the

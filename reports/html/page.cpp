@@ -24,8 +24,7 @@ std::string escaped(std::string text) {
   return text;
 }
 
-// "</script>" or "<!--" in a name would end the element, or change how it is read (HTML standard, 4.12.1.3); in JSON "<" occurs in texts
-// alone.
+// "</script>" or "<!--" in a name would end the element, or change how it is read (HTML standard, 4.12.1.3); in JSON "<" is in texts alone.
 std::string for_script(const Json& data) {
   return boost::replace_all_copy(data.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
 }

@@ -134,7 +134,7 @@ constexpr base::Seconds kLeastTime(20);
 std::function<bool()> safety_net(const PlannerEntry& entry, int gpus) {
   if (!entry.planner->searches) return {};
   const auto worked = [] { return base::Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC); };
-  const base::Seconds most = std::max(kLeastTime, limits_of(entry.options, gpus, entry.planner->gpus_of_second).seconds * kSlowest);
+  const base::Seconds most = std::max(kLeastTime, limits_of(entry.options, gpus).seconds * kSlowest);
   return [worked, work_ends = worked() + most, end = now() + most * kBusiest] { return worked() > work_ends || now() > end; };
 }
 

@@ -106,8 +106,9 @@ const Sentence& sentence_of(const std::string& code) {
       {"cost-and-simulation", search, "the costs that the search adds up make the plan {:.4g} s, the simulation {:.4g} s ({:+.1%})"},
       {"graphs-evaluated", search, "{} rewritten graphs evaluated, for a device by itself"},
       {"grid-counts", search,
-       "of {0} {0:plan|plans} of the grid{1:, # cannot be built}{2:, # do not fit into memory}{3:, # are slower than the best by their "
-       "bounds}{4:, # were estimated}{5:, # were not evaluated}; {6} of the best were simulated{7:, found in # steps besides}"},
+       "of {0} {0:plan|plans} of the grid{1:, # cannot be built}{2:, # do not fit into memory}{3:, # were left out as slower (by "
+       "their bounds, or as one that recomputes less fits)}{4:, # were estimated}{5:, # were not evaluated}{7:; a local search estimated # "
+       "more}; {6} of the best were simulated"},
       {"lean-warm-up", search,
        "the warm-up is lean, because the activations of a full one, as Megatron-LM and PyTorch have it, do not fit into memory; warm_up: "
        "full says what it takes"},

@@ -90,8 +90,7 @@ bool is_another_machine(std::string_view target, const Yaml& value) {
          (target == "cluster" && (value.find("preset") != nullptr || value.find("file") != nullptr));
 }
 
-// Another preset or file (`key`) beside the keys of the scenario's, its number of nodes among them; of a cluster that has neither the nodes
-// alone stay.
+// Another preset or file (`key`) beside the scenario's own keys, nodes among them; of a cluster with neither the nodes alone stay.
 Yaml with_another_start(const Patchable& base, std::string_view key, const Yaml& name) {
   Yaml cluster = base.written_cluster;
   if (cluster.find("preset") == nullptr && cluster.find("file") == nullptr) {

@@ -15,6 +15,14 @@ namespace search {
 // Of planners whose options say none: a search then takes at most 10 s of one idle core on 1,024 GPUs.
 inline constexpr base::Seconds kDefaultEffort(8);
 
+struct Effort {
+  base::Seconds least;
+  int gpus_of_second = 0;  // a second more for as many; 0: it does not grow
+
+  bool operator==(const Effort&) const = default;
+  [[nodiscard]] base::Seconds on(int gpus) const { return least + base::Seconds(gpus_of_second > 0 ? 1.0 * gpus / gpus_of_second : 0.0); }
+};
+
 struct SearchLimits {
   static constexpr std::uint64_t kUncounted = std::numeric_limits<std::uint64_t>::max();
 

@@ -55,7 +55,7 @@ struct DefaultText {
   std::string operator()(const RealNumber& n) const { return fmt::format("{}", n.by_default); }
   std::string operator()(const Flag& f) const { return fmt::format("`{}`", f.by_default); }
   std::string operator()(const Choice& c) const { return fmt::format("`{}`", c.words.at(c.by_default)); }
-  std::string operator()(const Duration& d) const { return base::to_text(d.by_default); }
+  std::string operator()(const Duration& d) const { return base::to_text(d.by_default.least); }
   std::string operator()(const ChoiceOrParts& c) const { return fmt::format("`{}`", c.words.at(c.by_default.word)); }
   std::string operator()(const auto&) const { return "none"; }
 };
@@ -113,7 +113,9 @@ class OptionReader {
   void read_as(const Option& o, const WholeNumber& n) { take(o, in_.integer(o.key, n.least, n.most)); }
   void read_as(const Option& o, const RealNumber& n) { take(o, in_.number(o.key, n.least, n.most)); }
   void read_as(const Option& o, const Flag&) { take(o, in_.boolean(o.key)); }
-  void read_as(const Option& o, const Duration&) { take(o, in_.seconds(o.key)); }
+  void read_as(const Option& o, const Duration&) {
+    if (const auto seconds = in_.seconds(o.key)) values_.give(o.key, Effort{*seconds});
+  }
   void read_as(const Option& o, const Choice& c) { take(o, in_.choice(o.key, c.words)); }
   void read_as(const Option& o, const WholeNumbers& n) {
     const base::Yaml* value = in_.optional(o.key);
@@ -221,26 +223,24 @@ OptionValues read_options(base::MapReader& in, std::span<const Option> options, 
   return values;
 }
 
-std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own, int gpus_of_second) {
-  std::string effort = "effort in seconds of one core, counted by steps";
-  if (gpus_of_second > 0) effort += fmt::format("; unless given, a second more for every {} GPUs", gpus_of_second);
+std::vector<Option> with_limits(const Effort& budget, const std::string& counted, std::vector<Option> own) {
+  std::string help = "effort in seconds of one core, counted by steps";
+  if (budget.gpus_of_second > 0) help += fmt::format("; unless given, a second more for every {} GPUs", budget.gpus_of_second);
   std::vector<Option> options = {
-      {"budget", Duration{budget}, std::move(effort)},
+      {"budget", Duration{budget}, std::move(help)},
       {"candidates", WholeNumber{.by_default = 0}, fmt::format("number of {} that ends the search", counted), "no limit"}};
   std::ranges::move(own, std::back_inserter(options));
   return options;
 }
 
 void OptionValues::limit(const SearchLimits& limits) {
-  give("budget", limits.seconds);
+  give("budget", Effort{limits.seconds});
   if (limits.candidates != SearchLimits::kUncounted) give("candidates", static_cast<std::int64_t>(limits.candidates));
 }
 
-SearchLimits limits_of(const OptionValues& values, int gpus, int gpus_of_second) {
+SearchLimits limits_of(const OptionValues& values, int gpus) {
   const std::int64_t candidates = values.whole_number("candidates");
-  const bool grows = gpus_of_second > 0 && !values.given("budget");
-  const base::Seconds more(grows ? static_cast<double>(gpus) / gpus_of_second : 0.0);
-  return {values.duration("budget") + more, candidates > 0 ? static_cast<std::uint64_t>(candidates) : SearchLimits::kUncounted};
+  return {values.effort("budget").on(gpus), candidates > 0 ? static_cast<std::uint64_t>(candidates) : SearchLimits::kUncounted};
 }
 
 }  // namespace search

@@ -61,7 +61,7 @@ struct Choice {
   std::size_t by_default = 0;  // index of a word
 };
 struct Duration {
-  base::Seconds by_default;
+  Effort by_default;
 };
 // A list of whole numbers; both empty: not given.
 struct NumbersOrWord {
@@ -133,7 +133,7 @@ class OptionValues {
   [[nodiscard]] double real_number(std::string_view key) const { return get<double>(key); }
   [[nodiscard]] bool flag(std::string_view key) const { return get<bool>(key); }
   [[nodiscard]] std::size_t choice(std::string_view key) const { return get<std::size_t>(key); }
-  [[nodiscard]] base::Seconds duration(std::string_view key) const { return get<base::Seconds>(key); }
+  [[nodiscard]] const Effort& effort(std::string_view key) const { return get<Effort>(key); }
   [[nodiscard]] const NumbersOrWord& whole_numbers(std::string_view key) const { return get<NumbersOrWord>(key); }
   [[nodiscard]] const PartsChosen& parts(std::string_view key) const { return get<PartsChosen>(key); }
   // Numbers, or indices of words, as the file lists them.
@@ -150,7 +150,7 @@ class OptionValues {
 
  private:
   friend class OptionReader;
-  using Value = std::variant<std::int64_t, double, bool, std::size_t, base::Seconds, NumbersOrWord, NamedFlags, PartsChosen,
+  using Value = std::variant<std::int64_t, double, bool, std::size_t, Effort, NumbersOrWord, NamedFlags, PartsChosen,
                              std::vector<std::int64_t>, GivenRules>;
 
   template <class T>
@@ -176,10 +176,8 @@ struct OptionProblem {
 
 // The two options that every planner that searches has: `budget` and `candidates`.
 // Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
-// `gpus_of_second`: where the file gives no budget, it grows by a second for this number of GPUs, which limits_of() adds; 0: it does not.
-[[nodiscard]] std::vector<Option> with_limits(base::Seconds budget, const std::string& counted, std::vector<Option> own,
-                                              int gpus_of_second = 0);
-// Requires: the values are of options with limits.
-[[nodiscard]] SearchLimits limits_of(const OptionValues& values, int gpus = 0, int gpus_of_second = 0);
+[[nodiscard]] std::vector<Option> with_limits(const Effort& budget, const std::string& counted, std::vector<Option> own);
+// Requires: the values are of options with limits. Without GPUs a default budget is its least.
+[[nodiscard]] SearchLimits limits_of(const OptionValues& values, int gpus = 0);
 
 }  // namespace search

@@ -26,9 +26,8 @@ struct Planner {
   std::string about;  // one sentence: what plans it makes
   // Options that must be given with the bare word ("degrees"), where the word alone describes no plan; empty: all options have defaults.
   std::string needs;
-  std::string example;     // options as a user writes them, where `needs` is set: "{tensor: 2}"
-  bool searches = false;   // it chooses the best of many plans; false: it makes the one plan that its rule gives
-  int gpus_of_second = 0;  // of the default budget: with_limits()
+  std::string example;    // options as a user writes them, where `needs` is set: "{tensor: 2}"
+  bool searches = false;  // it chooses the best of many plans; false: it makes the one plan that its rule gives
   std::vector<Option> options;
 
   // The contradiction of the values, if there is one; may be empty.

@@ -20,8 +20,7 @@ struct BlockWork {
   Interval when;
 };
 
-// Kernels of an instance in order, those of one block together; a run of kernels of several blocks is shared out among them by what each
-// takes alone.
+// Kernels of an instance in order, those of one block together; a run of kernels of several blocks is shared out by what each takes alone.
 std::vector<BlockWork> work_of(const Accounts& a, const BlockInstance& instance, std::uint32_t device_class) {
   const topology::DeviceKind kind = topology::kind_of(a.cluster.device(a.folded.representatives[device_class]));
   const auto type = static_cast<std::uint32_t>(std::ranges::find(a.program.device_types, kind) - a.program.device_types.begin());

@@ -10,8 +10,7 @@
 namespace sim {
 namespace {
 
-// A device in two collectives of one round runs them one after another: which comes first is not symmetric, so such programs are not
-// folded.
+// A device in two collectives of one round runs one after the other, which is not symmetric: such programs are not folded.
 bool rounds_overlap(const Traffic& traffic, const topology::Cluster& cluster) {
   std::vector<std::uint32_t> last(static_cast<std::size_t>(cluster.device_count()), 0);  // per device: the last round that it was in
   std::uint32_t number = 0;

@@ -53,8 +53,7 @@ class Counter {
       HostWork& h = work_[c];
       if (drains && h.first_s) h.reached_s = std::max(h.reached_s, *h.first_s + h.kernels_s);
       launch(h, times_.launch_s(parts, c));
-      // The device begins with the first kernels, and is at these ones when all kernels before them have run: a launch that ends later
-      // holds it up.
+      // The device begins with the first kernels, and is at these when all before them have run: a launch that ends later holds it up.
       if (!h.first_s) {
         if (!parts.empty()) h.first_s = h.reached_s;
       } else h.most_waited_s = std::max(h.most_waited_s, h.reached_s - *h.first_s - h.kernels_s);

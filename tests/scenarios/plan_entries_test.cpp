@@ -59,7 +59,7 @@ TEST_CASE("every key of a grid") {
 TEST_CASE("options of the search and of sharded data parallelism") {
   const auto e =
       entries("[{megatron: {search: true, budget: 5 s, simulate_best: 3}}, {fsdp: {stage: zero2, recompute: selective, micro_batch: 2}}]");
-  CHECK(planner(e[0]).options.duration("budget") == base::Seconds(5));
+  CHECK(planner(e[0]).options.effort("budget").least == base::Seconds(5));
   CHECK(planner(e[0]).options.whole_number("simulate_best") == 3);
   CHECK(planner(e[1]).options.choice("stage") == 1);
   CHECK(planner(e[1]).options.parts("recompute").word == static_cast<std::size_t>(pcg::Recompute::selective));

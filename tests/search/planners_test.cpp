@@ -50,7 +50,7 @@ TEST_CASE("options that are not given have their defaults") {
   CHECK(v.real_number("slack") == 1.5);
   CHECK(v.flag("exact"));
   CHECK(v.choice("kind") == 1);
-  CHECK(v.duration("budget") == base::Seconds(60));
+  CHECK(v.effort("budget").least == base::Seconds(60));
   CHECK_FALSE(v.given("count"));
   CHECK(v == search::OptionValues(kOptions));
 }
@@ -61,7 +61,7 @@ TEST_CASE("options of every type are read") {
   CHECK(v.real_number("slack") == 2.5);
   CHECK_FALSE(v.flag("exact"));
   CHECK(v.choice("kind") == 0);
-  CHECK(v.duration("budget") == base::Seconds(120));
+  CHECK(v.effort("budget").least == base::Seconds(120));
   CHECK(v.whole_numbers("shares").numbers == std::vector<std::int64_t>{1, 5});
   CHECK(v.given("count"));
   CHECK_FALSE(v.given("rest"));

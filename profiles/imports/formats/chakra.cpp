@@ -14,8 +14,7 @@ namespace {
 
 namespace proto = foreshard::chakra;
 
-// Limits against files that would fill the memory: a node of a trace takes kilobytes, and a step of a large model has some hundred
-// thousand.
+// Limits against files that would fill the memory: a node takes kilobytes, and a step of a large model has some hundred thousand.
 constexpr std::uint64_t kLongestMessage = std::uint64_t{64} << 20;
 constexpr std::size_t kMostNodes = 20'000'000;
 

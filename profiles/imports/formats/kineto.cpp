@@ -74,8 +74,7 @@ Links link_by_launch(const RawTrace& raw) {
   return links;
 }
 
-// This serves where a launch was not recorded. In some versions a kernel's External id is only its correlation id again: then it says
-// nothing.
+// This serves where a launch was not recorded. In some versions a kernel's External id is only its correlation id, and says nothing.
 void link_by_external_id(const RawTrace& raw, Links& links) {
   std::unordered_map<std::int64_t, std::uint32_t> by_id;
   for (std::uint32_t i = 0; i < raw.operations.size(); ++i)

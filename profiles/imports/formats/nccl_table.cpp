@@ -77,8 +77,7 @@ bool moves_nothing(const Table& table) {
   });
 }
 
-// From the columns alone. A reduction without a root whose elements fill the size is an all-reduce: a reduce-scatter prints those of one
-// rank.
+// From the columns alone. A reduction without a root whose elements fill the size is an all-reduce: a reduce-scatter prints one rank's.
 Identified identified_by_columns(const Row& row, int ranks) {
   const bool reduces = !row.redop.empty() && row.redop != "none";
   const bool rooted = !row.root.empty() && row.root != "-1";

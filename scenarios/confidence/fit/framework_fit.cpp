@@ -108,8 +108,7 @@ class FrameworkFitter {
       low.push_back(std::log(c.low));
       high.push_back(std::log(c.high));
     }
-    // Subplex (Rowan 1990): the objective is a sum of absolute values, which has kinks, and jumps where the choice of an algorithm
-    // switches.
+    // Subplex (Rowan 1990): the objective is a sum of absolute values, which has kinks, and jumps where an algorithm switches.
     nlopt::opt search(nlopt::LN_SBPLX, static_cast<unsigned>(constants_.size()));
     search.set_lower_bounds(low);
     search.set_upper_bounds(high);

@@ -283,7 +283,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
             .about = std::move(about),
             .searches = true,
             .options = with_limits(
-                defaults.budget.seconds, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
+                {defaults.budget.seconds}, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
                 {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
                   "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
@@ -338,7 +338,7 @@ Planner intra_op_planner() {
           "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
       .searches = true,
       .options = with_limits(
-          defaults.budget.seconds, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
+          {defaults.budget.seconds}, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
             "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},

@@ -143,7 +143,7 @@ Planner auto_planner(std::vector<Planner> others) {
   return {.kind = "auto",
           .about = "Every planner, within one budget; the best plan of all, and who found it.",
           .searches = true,
-          .options = with_limits(base::Seconds(kBudget), "candidates, shared out evenly among the searches,", {}),
+          .options = with_limits({base::Seconds(kBudget)}, "candidates, shared out evenly among the searches,", {}),
           .plan = [planners = std::move(others)](const Problem& p, const OptionValues& o, const SearchContext& c) {
             return best_of(planners, p, limits_of(o), c);
           }};

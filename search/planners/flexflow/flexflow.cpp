@@ -132,7 +132,7 @@ Planner flexflow_planner() {
       .kind = "flexflow",
       .about = "Every operator cut in its own way on its own devices, found by a random walk over a simulated schedule (FlexFlow).",
       .searches = true,
-      .options = with_limits(defaults.budget.seconds, "changes of one operator, and of the graph where it is rewritten,",
+      .options = with_limits({defaults.budget.seconds}, "changes of one operator, and of the graph where it is rewritten,",
                              {{"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
                                "changes of one operator that are tried"},
                               {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},

@@ -199,7 +199,7 @@ std::vector<Option> fsdp_options() {
   }
   options.push_back(micro_batch_option(kChosen));
   options.push_back(overlap_option({"gradients", "parameters"}));
-  return with_limits(kDefaultEffort, "choices estimated or simulated", std::move(options));
+  return with_limits({kDefaultEffort}, "choices estimated or simulated", std::move(options));
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ class LocalSearch {
     return starts;
   }
 
-  // What brings tokens to their experts decides more than how many ranks share them out: the exchange that moves least, overlapped where it
-  // can be.
+  // The exchange that moves least, overlapped where it can be: it decides more than how many ranks share the experts out.
   std::optional<std::size_t> quick_exchange(Family family) {
     for (RankedVariant& v : family.variants) v.seconds = 0;
     GridConfig overlapped = family.config;

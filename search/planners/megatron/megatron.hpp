@@ -19,8 +19,8 @@ namespace search {
 // simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is simulated
 // in any case.
 struct MegatronSearchConfig {
-  static constexpr int kGpusOfSecond = 800;  // by which the default budget grows
-  SearchLimits budget = base::Seconds(5);
+  static constexpr Effort kEffort{base::Seconds(5), 800};
+  SearchLimits budget = kEffort.least;
   int simulate_best = 16;  // ranked candidates that are simulated whole
   Wishes wishes;
 };

@@ -115,11 +115,10 @@ Planner megatron_search_planner() {
               "The best of Megatron's grid: all degrees, sequence parallelism, micro-batches, chunks, stages, recomputation and ZeRO 1 "
               "to 3.",
           .searches = true,
-          .gpus_of_second = MegatronSearchConfig::kGpusOfSecond,
-          .options = with_limits(defaults.budget.seconds, "points of the grid bounded, kinds of plans estimated, and plans simulated,",
-                                 std::move(own), MegatronSearchConfig::kGpusOfSecond),
+          .options = with_limits(MegatronSearchConfig::kEffort,
+                                 "points of the grid bounded, kinds of plans estimated, and plans simulated,", std::move(own)),
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            const MegatronSearchConfig config{.budget = limits_of(o, p.cluster.device_count(), MegatronSearchConfig::kGpusOfSecond),
+            const MegatronSearchConfig config{.budget = limits_of(o, p.cluster.device_count()),
                                               .simulate_best = static_cast<int>(o.whole_number("simulate_best")),
                                               .wishes = Wishes(o)};
             return megatron_search(p, config, c);

@@ -45,7 +45,7 @@ struct Family {
 struct PrunedCounts {
   std::size_t refused = 0;    // the model cannot be cut so
   std::size_t too_big = 0;    // memory is not there
-  std::size_t dominated = 0;  // what they take at least is more than the best takes
+  std::size_t dominated = 0;  // slower than the best by their bounds, or than one that recomputes less and fits
   std::size_t unreached = 0;  // the budget was spent
 };
 

@@ -273,9 +273,8 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
 // Of the grid, and of all the rest. Where the file says what both may take, half of it at most goes to the grid, else as much as
 // `megatron: search` has.
 std::pair<SearchLimits, SearchLimits> budgets_of(const OptionValues& o, int gpus) {
-  SearchLimits rest = limits_of(o, gpus, UnityConfig::kGpusOfSecond);
-  SearchLimits grid = MegatronSearchConfig().budget;
-  grid.seconds += base::Seconds(1.0 * gpus / MegatronSearchConfig::kGpusOfSecond);
+  SearchLimits rest = limits_of(o, gpus);
+  SearchLimits grid = MegatronSearchConfig::kEffort.on(gpus);
   const bool is_counted = rest.candidates != SearchLimits::kUncounted;
   if (o.given("budget")) {
     grid.seconds = is_counted ? rest.seconds / 2 : std::min(grid.seconds, rest.seconds / 2);
@@ -314,9 +313,8 @@ Planner unity_planner() {
       .kind = "unity",
       .about = "Algebraic rewrites, cuts of every operator and machine mapping chosen together (Unity).",
       .searches = true,
-      .gpus_of_second = UnityConfig::kGpusOfSecond,
       .options = with_limits(
-          defaults.budget.seconds, "rules applied, mappings, choices of micro-batches, steps of walks, and what the grid counts,",
+          UnityConfig::kEffort, "rules applied, mappings, choices of micro-batches, steps of walks, and what the grid counts,",
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = whole(defaults.most_strategies)},
             "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
@@ -341,8 +339,7 @@ Planner unity_planner() {
             "rewritten ones of a segment that are evaluated, at most"},
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
             "changes of one operator that each of up to four searches by walks tries, judged by a schedule, from the best plan and from "
-            "data parallelism"}},
-          UnityConfig::kGpusOfSecond),
+            "data parallelism"}}),
       .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };

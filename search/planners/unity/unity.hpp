@@ -9,8 +9,8 @@
 namespace search {
 
 struct UnityConfig {
-  static constexpr int kGpusOfSecond = 250;  // by which the default budget grows
-  SearchLimits budget = base::Seconds(4);
+  static constexpr Effort kEffort{base::Seconds(4), 250};
+  SearchLimits budget = kEffort.least;
   SearchLimits grid_budget = MegatronSearchConfig().budget;     // in addition
   std::size_t most_strategies = 24;                             // of an operator, those that cost least by themselves
   int most_cut = 2;                                             // loops of an operator that are cut at once

@@ -28,8 +28,7 @@ std::string shape_text(const Joint& j) {
   return to_text(j.term, named);
 }
 
-// Everything of an operator that an instance keeps, which is not the names of d and e. Codes that coincide cost time only: instance()
-// decides.
+// Everything of an operator that an instance keeps, which is not the names of d and e. Equal codes cost time only: instance() decides.
 std::uint64_t operator_code(const Node& n) {
   const auto [fewer, more] = std::minmax(n.degree.powers[0], n.degree.powers[1]);
   return static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.function) << 8U | std::uint64_t{n.axis} << 16U |

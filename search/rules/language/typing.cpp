@@ -56,8 +56,7 @@ Space linear_elementwise(const Type& t, int uncut = -1) {
   return s;
 }
 
-// The output with its layout; it comes with rank and sizes. Nullopt: the inputs' layouts do not go together, or cut a dim that may not be
-// cut.
+// The output with its layout; it comes with rank and sizes. Nullopt: the inputs' layouts do not go together, or cut what may not be.
 std::optional<Type> lay_out(const Space& s, Inputs in, Type out) {
   std::array<std::int64_t, 5> degree{};  // of loops; 0: not known yet
   for (std::size_t i = 0; i < in.size(); ++i)

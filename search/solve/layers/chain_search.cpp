@@ -164,7 +164,7 @@ SearchResult ChainSearch::result(std::optional<double> bound) && {
 
 std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
-  return with_limits(defaults.budget.seconds, "pairs of stages and micro-batches priced, solved or simulated",
+  return with_limits({defaults.budget.seconds}, "pairs of stages and micro-batches priced, solved or simulated",
                      {{"schedule", Choice{{"1f1b", "gpipe"}},
                        "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
                       {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},

@@ -98,8 +98,7 @@ std::optional<Corner> corner(const ConstrainedProblem& problem, double multiplie
   return std::nullopt;
 }
 
-// The first operators as in one, the others as in the other: equal layers want the same at one multiplier, and only some of them may have
-// it.
+// The first operators as in one, the others as in the other: equal layers want the same at one multiplier, and only some may have it.
 Choices mixed(const ConstrainedProblem& problem, const Choices& a, const Choices& b) {
   Choices best = a;
   double least = std::numeric_limits<double>::infinity();

@@ -26,8 +26,7 @@ double in_common(const MovementCosts::Box& a, const MovementCosts::Box& b) {
   return share;
 }
 
-// The share of whole boxes, which do not overlap. Partial sums count with their share: whoever lacks others has to get at least one of
-// them.
+// The share of whole boxes, which do not overlap. Partial sums count with their share: whoever lacks others has to get one.
 double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const MovementCosts::Box> held, int sums) {
   double lacking = 0;
   for (MovementCosts::Box w : wanted) {
