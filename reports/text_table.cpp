@@ -186,7 +186,7 @@ std::string legend(const Facts& f, std::size_t width) {
   return "\n" + labelled("", 0, text, width);
 }
 
-// How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; or above them.
+// How a row is laid out, the first that fits the screen: plan and figures in one line; the plan below the figures; figures below the plan.
 enum class Layout { one_line, plan_below, figures_below };
 
 Table laid_out(const std::vector<Line>& lines, std::vector<Table::Column> all, Layout layout, std::size_t width, Colour colour) {

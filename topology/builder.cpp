@@ -3,7 +3,7 @@
 // Links: each wire gives two, one per direction, or one shared by both when half duplex. Network: every NIC has an up and a down link
 // of the network's link type. Latency: the up link carries the link type's whole latency and the down link none, so crossing one
 // switch costs it once; links between switches are those of topology/networks.
-// A half-duplex network has one link per NIC for both directions, which carries the latency each way; links of switches stay full duplex.
+// A half-duplex network has one link per NIC for both directions, which carries the latency each way; between switches there are two.
 
 #include "topology/cluster.hpp"
 

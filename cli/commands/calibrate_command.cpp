@@ -41,7 +41,7 @@ bool is_there(const std::string& file) {
   return std::filesystem::exists(file, error);
 }
 
-// A fit starts from the file that is given, else from what is at the output, where another command ended, else from what ships.
+// A fit starts from the file that is given, else from what an earlier fit left at the output, else from what ships.
 bool goes_on(const CalibrateFlags& f) { return !f.output.empty() && f.output != "-" && is_there(f.output); }
 
 // Unless it is to be quiet or standard output is for one of the files.

@@ -23,7 +23,7 @@ SizeMap sizes_of(std::span<const Padding> padding, Padded of) {
   return map;
 }
 
-// Gives a sample this capacity at each expert: by a factor from the middle between one place less and as many, against rounding.
+// Gives a sample this capacity at each expert: by a factor from the middle between one place less and as many, safe from rounding.
 template <class Routing>
 void give_places(Routing& o, std::int64_t places, const TensorShape& gates) {
   const double even = o.top_k * static_cast<double>(gates.sizes[1]) / static_cast<double>(gates.sizes[2]);

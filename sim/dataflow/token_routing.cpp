@@ -82,7 +82,7 @@ void send_rows(Transfer& t, const TokenRouting& routing, std::int64_t domains) {
   t.forwarding.rows = tokens / t.bytes.value() * (t.forwarding.sums ? t.forwarding.copies : members);
 }
 
-// The bytes that HybridEP copies of a token that goes to experts or comes from them. `weighed`: with weights, or their gradients.
+// The bytes that HybridEP copies of a token that goes to experts or comes from them. `weighed`: with experts' weights, or their gradients.
 void copy_in_bulk(const pcg::Plan& plan, const pcg::TensorShape& tokens, bool weighed, TokenRouting& routing) {
   if (plan.dispatch != pcg::Dispatch::forwarded_sorted) return;
   routing.bulk = true;

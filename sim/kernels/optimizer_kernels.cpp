@@ -50,7 +50,7 @@ pcg::Kernel optimizer_kernel(const pcg::Plan& plan, const profiles::FrameworkPro
           .bytes = base::Bytes(parameters * optimizer_bytes_per_parameter(plan, framework, by))};
 }
 
-// A product and a sum of each gradient, which is read once. The update applies the factor that clips.
+// A product and a sum of each gradient, which is read once. The update, which reads it anyway, applies the factor that clips.
 pcg::Kernel gradient_norm_kernel(const pcg::Plan& plan, const profiles::FrameworkProfile& framework, double parameters) {
   return {.kind = pcg::KernelKind::reduction,
           .name = "gradient norm",

@@ -194,7 +194,7 @@ GraphIndex::GraphIndex(const pcg::Pcg& graph) : size_(static_cast<std::uint32_t>
   for (std::uint32_t n : long_concats) add_views(n);
 }
 
-// Concats are associative: a long one is a concat of its first and its last inputs, wherever it is cut.
+// Concats are associative: a long one is a concat of its first and its last inputs, wherever it is cut; any neighbours may be joined first.
 void GraphIndex::add_views(std::uint32_t concat) {
   const std::uint32_t count = nodes_[concat].input_count;
   nodes_[concat].first_view = size_with_views();

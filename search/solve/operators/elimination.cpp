@@ -128,7 +128,7 @@ class Factors {
     return entries;
   }
 
-  // Leaves the neighbours of an operator, but for those that stay, so few choices that its table is small enough. Returns: whether it was.
+  // Leaves the neighbours of an operator, but for those that stay, so few choices that its table is small. Returns: whether it was before.
   bool thin_out_around(std::uint32_t who, const std::vector<bool>& stays, double most_entries) {
     bool was_small = true;
     while (table_size(who) > most_entries) {

@@ -215,7 +215,7 @@ class WithinMemory {
  public:
   WithinMemory(const PipelineSearch& search, StagedGraph& staged) : s_(search), staged_(staged) {}
 
-  // nullopt: none were found. The iteration is summed up as StageQuestion says. `unlimited`: seconds without a limit.
+  // nullopt: none were found. The iteration is summed up as StageQuestion says. `unlimited`: seconds of the cheapest, without a limit.
   std::optional<PipelinePlan> plan(const StageCuts& cuts, const std::vector<StageStrategies>& strategies, double unlimited) {
     if (!memory_)
       memory_ = std::make_unique<StageMemory>(s_.problem, s_.catalog, s_.branch_shapes, staged_.parts(), s_.config,

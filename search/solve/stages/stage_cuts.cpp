@@ -91,7 +91,7 @@ class StageProgram {
     double sum = 0;
   };
 
-  // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on the last devices.
+  // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on as many of the last devices.
   std::optional<Answer> with_slowest(double slowest) {
     const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
     std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
