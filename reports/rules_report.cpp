@@ -162,8 +162,7 @@ ordered_json to_json(const rules::RuleFile& file, const std::vector<rules::Proof
   double seconds = 0;
   for (std::size_t i = 0; i < proofs.size(); ++i) {
     seconds += proofs[i].seconds;
-    if (proofs[i].verdict != Verdict::proved)
-      failures[file.rules[i].name] = proofs[i].counterexample.value_or("neither proved nor refuted");
+    if (proofs[i].verdict != Verdict::proved) failures[file.rules[i].name] = why_not_proved(proofs[i]);
   }
   return {{"proved", count(proofs, Verdict::proved)},
           {"refuted", count(proofs, Verdict::refuted)},
@@ -183,8 +182,7 @@ std::string to_text(const rules::RuleFile& file, const std::vector<rules::Proof>
     if (proofs[i].verdict == Verdict::proved) continue;
     const base::Mark& at = file.marks[i];  // the place of the rule, in the form that editors jump to
     text += fmt::format("{}:{}:{}: {}", at.source ? at.source->name : "", at.line, at.column, to_text(file.rules[i]));
-    text +=
-        proofs[i].counterexample ? fmt::format("  false: {}\n", *proofs[i].counterexample) : std::string("  neither proved nor refuted\n");
+    text += fmt::format("  {}\n", why_not_proved(proofs[i]));
   }
   if (!reason.empty()) text += fmt::format("of the file: {}\n", reason);
   return text + fmt::format("{} rules proved ({:.1f} s), {} refuted, {} not proved\n", count(proofs, Verdict::proved), seconds,

@@ -1,6 +1,5 @@
 // Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
-// are added up: what may consume a tensor of several summands is linear (term.hpp), so its result does not depend on how the sum is spread
-// over them.
+// are added up: what may consume a tensor of several summands is linear (term.hpp), so its result does not depend on how the sum is spread.
 
 #include "search/rules/axioms/validate.hpp"
 

@@ -103,10 +103,11 @@ Generated generate(const GenerateConfig& config) {
     if (done % 500 == 0) report(fmt::format("{} of {} proofs", done, equations.size()));
   });
   s.prove_s = seconds_since(proving);
-  s.refuted = pruned.refuted + std::ranges::count(proofs, Verdict::refuted, &Proof::verdict);
-  s.unproved = std::ranges::count(proofs, Verdict::open, &Proof::verdict);
+  s.refuted = pruned.refuted;
   for (std::size_t i = 0; i < equations.size(); ++i)
-    if (proofs[i].verdict == Verdict::open) result.unproved.push_back(equations[i]);
+    if (proofs[i].counterexample) ++s.refuted;
+    else if (proofs[i].verdict == Verdict::open) result.unproved.push_back(equations[i]);
+  s.unproved = std::ssize(result.unproved);
   result.rules = rules_from(equations, proofs);
   return result;
 }

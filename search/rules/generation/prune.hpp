@@ -46,8 +46,7 @@ struct Pruned {
 
 // Returns: a more general true equation of which the given one is a special case. Steps are greedy, so there may be a more general one
 // still. Each is taken while the equation stays true: operators' results become variables, the largest first; some uses of a variable that
-// is used two to eight times become another variable; some dims of equal size become free; size symbols that occur only as one sum become
-// one symbol.
+// is used two to eight times become another variable; some dims of equal size become free; symbols that occur only as one sum become one.
 [[nodiscard]] Joint generalize(Joint j);
 
 // Returns: whether operators are one node by coincidence: the equation is a special case of one with more operators, in which they work on

@@ -30,8 +30,7 @@ struct AxiomPattern {
   std::vector<DimPattern> at[2], by[2];
 };
 
-// A node of a side whose match makes every symbol of the instance identifiable. Where no node does so, the variables that are left may be
-// any term.
+// A node of a side whose match makes every symbol of the instance identifiable. Where none does, the variables left may be any term.
 struct Trigger {
   std::size_t pattern = 0;
   int side = 0;

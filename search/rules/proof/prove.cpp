@@ -1,5 +1,7 @@
 #include "search/rules/proof/prove.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -55,8 +57,10 @@ Prover::~Prover() = default;
 Proof Prover::prove(const TypedEquation& e, std::optional<std::size_t> without) {
   const auto start = std::chrono::steady_clock::now();
   Proof proof;
-  if ((proof.counterexample = refute(e))) {
-    proof.verdict = Verdict::refuted;
+  if (std::optional<Difference> found = refute(e)) {
+    if (found->opaque.empty()) proof.verdict = Verdict::refuted;
+    proof.counterexample = std::move(found->where);
+    proof.opaque = std::move(found->opaque);
   } else {
     // First with the operators that the equation has, which is what most proofs need; then with all.
     const auto find = [&](bool expanded, std::size_t most_terms, const std::bitset<kKinds>& kinds) {
@@ -85,7 +89,13 @@ std::vector<std::string> redundant(const Axioms& axioms) {
   return names;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, counterexample, seconds)
+std::string why_not_proved(const Proof& p) {
+  if (p.verdict == Verdict::refuted) return "false: " + *p.counterexample;
+  if (p.opaque.empty()) return "not proved by the axioms of this version";
+  return fmt::format("not proved: {} {} opaque here", p.opaque, p.opaque.find(',') == std::string::npos ? "is" : "are");
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Proof, verdict, axioms, counterexample, opaque, seconds)
 
 std::vector<Proof> prove_all(const Axioms& axioms, std::span<const TypedEquation> equations, int processes,
                              const std::function<void(std::size_t)>& progress) {

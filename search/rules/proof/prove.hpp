@@ -24,9 +24,12 @@ enum class Verdict { proved, refuted, open };
 struct Proof {
   Verdict verdict = Verdict::open;
   std::vector<std::string> axioms;            // proved: names, from Z3's unsatisfiable core
-  std::optional<std::string> counterexample;  // refuted: where the sides differ, as refute() says it
+  std::optional<std::string> counterexample;  // refuted: where the sides differ, as refute() says it; open: with stand-ins
+  std::string opaque;                         // open with a counterexample: the functions that had stand-ins
   double seconds = 0;
 };
+// "false: " and the counterexample; "not proved: relu is opaque here"; "not proved by the axioms of this version". Requires: not proved.
+[[nodiscard]] std::string why_not_proved(const Proof& p);
 
 // Deterministic but for `seconds` and for proofs that Z3's time limit cuts off.
 // Cost: 1 to 10 ms for three operators a side.
@@ -51,9 +54,15 @@ class Prover {
 // Returns: the names of the entries that the other entries prove, each by itself.
 [[nodiscard]] std::vector<std::string> redundant(const Axioms& axioms);
 
-// Returns: sizes and values of variables at which the sides differ, and where, of several small sizes and draws of values: "x [2, 3],
-// w [3, 2]: output 0 at [0, 1]: 17 on the left, 4 on the right"; nullopt: none was found. Outputs of different types are one, too.
+// Where the sides of an equation differ, of several small sizes and draws of values: "x [2, 3], w [3, 2]: output 0 at [0, 1]: 17 on the
+// left, 4 on the right". Outputs of different types are one, too.
+struct Difference {
+  std::string where;
+  std::string opaque;  // functions that have stand-ins there, from which the difference may come; empty: the equation is false
+};
+// Returns: nullopt: none was found. Activations, norms, attention and max pools have stand-ins, but where relu, relu2 and max pools are
+// alone among them, the equation is false only if they themselves make the sides differ.
 // Requires: no size condition (size_condition()).
-[[nodiscard]] std::optional<std::string> refute(const TypedEquation& e);
+[[nodiscard]] std::optional<Difference> refute(const TypedEquation& e);
 
 }  // namespace rules

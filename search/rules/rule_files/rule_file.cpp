@@ -75,8 +75,7 @@ std::vector<Rule> load_rules(RuleFile file, int processes, const RulesDone& prog
   const std::string remove = "remove it, or generate the rules anew: foreshard rules generate --save FILE";
   const std::vector<Proof> proofs = verify(file, axioms(), processes, progress);
   for (std::size_t i = 0; i < proofs.size(); ++i) {
-    if (proofs[i].verdict == Verdict::refuted) complain(i, "is false: " + *proofs[i].counterexample, remove);
-    if (proofs[i].verdict == Verdict::open) complain(i, "is not proved by the axioms of this version", remove);
+    if (proofs[i].verdict != Verdict::proved) complain(i, "is " + why_not_proved(proofs[i]), remove);
     file.rules[i].axioms = proofs[i].axioms;
     file.rules[i].proof_s = proofs[i].seconds;
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,5 +43,10 @@ struct Value {
 // Returns: the values of all nodes; variables' values are pseudo-random from (seed, name).
 // Requires: as above, of all nodes.
 [[nodiscard]] std::vector<Value> values_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed);
+// Returns: the same of whole numbers from -2 to 2, with what relu, relu2 and max pools are in place of stand-ins; nullopt: a number becomes
+// so large that the field could not tell its sign.
+// Requires: as above, no other function (stand_ins_of()) and no average.
+[[nodiscard]] std::optional<std::vector<Value>> whole_numbers_of(const Term& t, std::span<const Variable> variables,
+                                                                 const SmallSizes& sizes, std::uint64_t seed);
 
 }  // namespace rules
