@@ -84,8 +84,7 @@ class Diagnostics {
 
 // --- UTF-8, as far as messages need it ---
 
-// Returns: whether `c` is the second or a later byte of a character. The text need not be well-formed, so that messages may quote damaged
-// input.
+// Returns: whether `c` is the second or a later byte of a character. The text need not be well-formed: messages quote damaged input.
 [[nodiscard]] constexpr bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 // Returns: the offset of the first byte that is not part of a well-formed character (RFC 3629), or text.size().
@@ -93,8 +92,7 @@ class Diagnostics {
 
 // --- notes ---
 
-// A note is a sentence beside an answer. The most important first: reports show them in this order, and leave out the last where room is
-// scarce.
+// A note is a sentence beside an answer. The most important first: reports show them in this order, and drop the last if room is scarce.
 enum class NoteKind {
   problem,     // the answer is not the one that was asked for
   caution,     // figures may be further off than their kind usually is

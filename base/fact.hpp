@@ -1,6 +1,6 @@
 #pragma once
 // What a library has to say of its answer: a code, and the numbers and names that belong to it. It holds no sentence: that of each code is
-// in scenarios/answer/wording.cpp.
+// in scenarios/answer/sentences.yaml.
 
 #include <concepts>
 #include <cstdint>

@@ -30,8 +30,7 @@ void add_exposed(nlohmann::ordered_json& j, const sim::Breakdown& b);
 void add_behind(nlohmann::ordered_json& j, const scenarios::ScenarioResult& result, const scenarios::Run& run);
 
 // Tables of all runs that were simulated: where the time goes, how long searches took, what they minimised and proved; bytes by collective
-// and by type of link; and a line for each plan but the quickest. Empty where no two plans can be compared. `width`: of
-// the screen.
+// and by type of link; and a line for each plan but the quickest. Empty where no two plans can be compared. `width`: of the screen.
 [[nodiscard]] std::string comparison_text(const scenarios::ScenarioResult& result, std::size_t width);
 
 // Planning anew gave the plan of the base again: `r` says what `same` says.

@@ -11,8 +11,7 @@ namespace cli {
 
 class Ranks {
  public:
-  // Joins the others. Throws: base::InputError in a build without MPI, and says what to install; and where Slurm gives Open MPI no way to
-  // do it.
+  // Joins the others. Throws: base::InputError in a build without MPI, and says what to install; and where Slurm gives Open MPI no way.
   Ranks();
   // Leaves them. After an exception, which the others have not seen, all are ended.
   ~Ranks();

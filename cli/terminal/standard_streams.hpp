@@ -1,6 +1,5 @@
 #pragma once
-// Standard output and standard error. A stream that takes no more never keeps a command from writing its files: the failure is reported at
-// the end.
+// Standard output and standard error. A stream that takes no more never keeps a command from writing its files: the failure comes last.
 
 #include <string_view>
 

@@ -13,9 +13,8 @@
 namespace reports {
 
 // Returns what is asked, one row per number of nodes below each candidate and plan (time, cost and energy each in one unit, with 90 %
-// intervals; whether deadline and budget are kept; what is on the frontier), sentences that say which to choose and what other prices
-// would change, and what was assumed. Lines are at most `width` characters, but for names that are longer. Empty where the scenario does
-// not ask.
+// intervals; whether deadline and budget are kept; what is on the frontier), sentences that say which to choose and what other prices would
+// change, and what was assumed. Lines are at most `width` characters, but for names that are longer. Empty where the scenario does not ask.
 [[nodiscard]] std::string capacity_text(const scenarios::ScenarioResult& answer, std::size_t width);
 
 // Adds `capacity`, one entry per candidate, number of nodes and plan, and `capacity_summary` to a result; nothing where the scenario does

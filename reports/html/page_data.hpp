@@ -42,9 +42,8 @@ struct ReportedScenario {
 [[nodiscard]] nlohmann::ordered_json graph_data(const pcg::Plan& plan, std::size_t most_bytes);
 
 // Returns null where nothing was kept, else {"end_s", "devices": [{"device", "stands_for", "time_s", "bytes"}], "left_out"}: a value holds
-// from its time on. A device with more samples than a screen can show has as many equal bins, each with the most that
-// was used in it, so that the peak stays. Where `most_bytes` are not enough for all devices, the first ones are there and `left_out` says
-// so.
+// from its time on. A device with more samples than a screen can show has as many equal bins, each with the most that was used in it, so
+// that the peak stays. Where `most_bytes` are not enough for all devices, the first ones are there and `left_out` says so.
 [[nodiscard]] nlohmann::ordered_json memory_data(const scenarios::Run& run, std::size_t most_bytes);
 
 // Returns null where there are no spans, else

@@ -30,8 +30,7 @@ class Table {
   // Columns as wide as their widest cell, `gap` blanks between them, nothing after the last. Where that is wider than `width`, titles and
   // cells on the left take several lines, the widest columns first; figures and long words do not, and may leave the table too wide.
   [[nodiscard]] std::string text(std::size_t gap = 2, std::size_t width = kAnyWidth) const;
-  // The same in several tables, one below the other, where that is what the width takes: each has the first column, and columns that
-  // follow.
+  // The same in several tables, one below the other, where that is what the width takes: each has the first column and the next ones.
   [[nodiscard]] std::string text_in_parts(std::size_t width) const;
   // Returns the table as Markdown; a heading is a row with its first cell alone.
   [[nodiscard]] std::string markdown() const;

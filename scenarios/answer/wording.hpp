@@ -7,7 +7,7 @@
 namespace scenarios {
 
 // Returns: the note of a fact, under the same code.
-// Requires: its code is in the table of wording.cpp, with the values that its sentence names.
+// Requires: its code is in the table of sentences.yaml, with the values that its sentence names.
 [[nodiscard]] base::Note note_of(const base::Fact& fact);
 
 }  // namespace scenarios

@@ -112,8 +112,7 @@ struct CapacityEntry {
 //   time   = work / speed / goodput         (tokens / (tokens/s) / goodput; iterations x iteration time / goodput)
 //   energy = power x nodes x time x PUE
 // The interval of the iteration time goes on to time and cost; failures count as they come on average. A checkpoint's size is the plan's
-// states unless the terms say it; it is written in size / bandwidth, at most once in an
-// iteration, and at the end.
+// states unless the terms say it; it is written in size / bandwidth, at most once in an iteration, and at the end.
 [[nodiscard]] std::vector<CapacityEntry> capacity_entries(const CapacityTerms& terms, std::span<const CapacityCase> cases);
 
 // Two figures of which less is better.

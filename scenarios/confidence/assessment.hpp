@@ -35,8 +35,7 @@ struct Item {
   base::Bytes bytes;                     // of a collective
 };
 
-// Mean errors of a closed formula over a group's points, fitted without the group, without its
-// machines and without its families of models.
+// Mean errors of a closed formula over a group's points, fitted without the group, without its machines and without its families of models.
 struct FormulaErrors {
   std::optional<double> group, machine, family;
 };

@@ -48,6 +48,11 @@ class Budget {
     return (context_.interrupted && context_.interrupted()) || is_overdue() ||
            (context_.clock && context_.clock() - start_ > limits_.seconds);
   }
+  // The share that is gone: of the candidates where they are limited, else of the seconds.
+  [[nodiscard]] double gone() const {
+    if (is_counted()) return static_cast<double>(counted_) / static_cast<double>(limits_.candidates);
+    return context_.clock ? (context_.clock() - start_) / limits_.seconds : 0;
+  }
   // All of it, where there is no clock.
   [[nodiscard]] base::Seconds left() const {
     return context_.clock ? base::Seconds(std::max(0.0, (limits_.seconds - (context_.clock() - start_)).value())) : limits_.seconds;

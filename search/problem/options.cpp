@@ -233,6 +233,14 @@ std::vector<Option> with_limits(const Effort& budget, const std::string& counted
   return options;
 }
 
+Option space_option() { return {"space", Choice{{"all", "paper"}}, "what is searched: all, or only what its publication searches"}; }
+
+std::optional<OptionProblem> beyond_paper(const OptionValues& o, std::initializer_list<std::string_view> keys) {
+  const auto* const at = std::ranges::find_if(keys, [&](std::string_view key) { return is_of_paper(o) && o.given(key); });
+  if (at == keys.end()) return std::nullopt;
+  return OptionProblem{std::string(*at), fmt::format("{} is no choice of `space: paper`", *at), fmt::format("remove {}, or space", *at)};
+}
+
 void OptionValues::limit(const SearchLimits& limits) {
   give("budget", Effort{limits.seconds});
   if (limits.candidates != SearchLimits::kUncounted) give("candidates", static_cast<std::int64_t>(limits.candidates));

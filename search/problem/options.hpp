@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -177,6 +179,11 @@ struct OptionProblem {
 // The two options that every planner that searches has: `budget` and `candidates`.
 // Returns: both, and the planner's own after them. `counted`: what counts as a candidate, in the plural.
 [[nodiscard]] std::vector<Option> with_limits(const Effort& budget, const std::string& counted, std::vector<Option> own);
+// `space`, of planners that a publication describes: all that there is here, or what it searches and nothing else.
+[[nodiscard]] Option space_option();
+[[nodiscard]] inline bool is_of_paper(const OptionValues& o) { return o.choice("space") == 1; }
+// The first of these options that is given, though the publication leaves no choice of it.
+[[nodiscard]] std::optional<OptionProblem> beyond_paper(const OptionValues& o, std::initializer_list<std::string_view> keys);
 // Requires: the values are of options with limits. Without GPUs a default budget is its least.
 [[nodiscard]] SearchLimits limits_of(const OptionValues& values, int gpus = 0);
 

@@ -120,8 +120,7 @@ struct Lowering {
 };
 
 // Exchanges of tokens between the ranks that share experts out: by dispatch and by combine.
-// Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued after
-// them.
+// Where passes are merged they have a stream of their own, so that the kernels of the other pass do not wait for what is queued after them.
 // The stream of a movement inside a stage, of what `producer` makes and `consumer` reads, or of its gradient.
 [[nodiscard]] StreamKind stream_between(const Lowering& l, std::uint32_t producer, std::uint32_t consumer, MovementId movement);
 

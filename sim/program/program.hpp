@@ -2,8 +2,7 @@
 // A lowered plan, before it is unrolled over micro-batches: for each virtual stage the items of one forward and one backward pass, and
 // the update at the end. Items are listed in an order in which every device can run them. Nothing here knows of links, or of when
 // anything runs.
-// Variants of one plan share the numbers: a block, movement, set of devices or event has the same number in all
-// of their programs.
+// Variants of one plan share the numbers: a block, movement, set of devices or event has the same number in all of their programs.
 
 #include <cstddef>
 #include <cstdint>

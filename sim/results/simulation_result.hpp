@@ -78,9 +78,8 @@ struct CommunicationBytes {
   std::map<std::string, base::Bytes> by_link;        // link type: bytes of the flows that cross a link of the type, each flow once per type
 };
 
-// A share of the capacity: the mean error of most groups' forecasts of what is allocated; some are above it
-// (docs/accuracy.md, column "peak memory"), rounded up. What allocators hold on top, they give back in part when memory is short
-// (docs/accuracy.md, "Memory").
+// A share of the capacity: the mean error of most groups' forecasts of what is allocated; some are above it (docs/accuracy.md, column "peak
+// memory"), rounded up. What allocators hold on top, they give back in part when memory is short (docs/accuracy.md, "Memory").
 inline constexpr double kMemoryMargin = 0.03;
 
 // The use of the device that has least room left at its peak, which is its capacity less its peak, so below 0 where it does not fit. Among

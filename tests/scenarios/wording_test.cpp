@@ -34,7 +34,7 @@ TEST_CASE("the codes of sim and search are those that have a sentence") {
   for (const char* library : {"sim", "search"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / library))
       if (entry.path().extension() == ".cpp") add_found(entry.path(), fact, facts);
-  add_found(root / "scenarios/answer/wording.cpp", std::regex(R"re(\{"([^"]+)", (?:caution|assumption|search|detail),)re"), sentences);
+  add_found(root / "scenarios/answer/sentences.yaml", std::regex(R"re(\n  ([a-z0-9-]+): ")re"), sentences);
   CHECK(facts == sentences);
   CHECK_THROWS_AS(scenarios::note_of(Fact("unheard-of")), base::InternalError);
 }

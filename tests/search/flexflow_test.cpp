@@ -190,7 +190,7 @@ TEST_CASE("a walk on two devices finds the cheapest of all positions") {
   base::Random random(1);
   std::vector<search::Placement> start;
   for (const auto& of_kind : all) start.push_back(of_kind.front());
-  CHECK(walk.run(walk.position(start), 5000, 20, random).seconds == test::about(least));
+  CHECK(walk.run(walk.position(start), 5000, 1, 20, random).seconds == test::about(least));
   CHECK(walk.proposals() == 5000);
 }
 

@@ -69,6 +69,12 @@ TEST_CASE("sixteen V100 with NV6 are on NVSwitches, four A100 with NV4 are wired
   CHECK(load(four).device(gpu(0)).type == "a100-sxm-40gb");
 }
 
+TEST_CASE("three GPUs with NV2 may be P100 or others with four links: no generation is concluded, and 25 GB/s a link are assumed") {
+  const auto t = import(everywhere(3, 2));
+  CHECK(notes_have(t, "The file does not name the GPU"));
+  CHECK(load(t).route(gpu(0), gpu(1)).bandwidth == base::BytesPerSecond(50e9));
+}
+
 TEST_CASE("a box with PCIe only: PXB is a switch, NODE and SYS lead through CPUs, the GPU is left to choose") {
   const auto t = import(kPcieBox);
   const auto c = load(t, "2");

@@ -29,8 +29,7 @@ class JsonSource final : public std::streambuf {
 };
 
 // Runs nlohmann's event parser. Returns false when the handler stopped it, which it may do by returning false.
-// Throws: base::InputError naming file, line and column when the text is no JSON, is cut short, or nests
-// deeper than 512.
+// Throws: base::InputError naming file, line and column when the text is no JSON, is cut short, or nests deeper than 512.
 using JsonHandler = nlohmann::json_sax<nlohmann::json>;
 [[nodiscard]] bool parse_json_events(ByteSource& bytes, JsonHandler& handler);
 // Returns the whole document, for files that are small.

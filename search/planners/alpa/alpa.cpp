@@ -257,11 +257,13 @@ std::vector<int> numbers(const OptionValues& o, std::string_view key) {
 }
 
 std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
-  if (o.choice("clustering") == 0 && o.given("layers"))
+  if (auto beyond = beyond_paper(o, {"transfers", "clustering", "submeshes"})) return beyond;
+  const bool is_clustered = o.choice("clustering") != 0 || is_of_paper(o);
+  if (!is_clustered && o.given("layers"))
     return OptionProblem{"layers", "operators are not clustered into layers", "add clustering: dp, or remove layers"};
   const std::size_t gpus = o.whole_numbers("gpus_per_stage").numbers.size(), layers = o.whole_numbers("layers_per_stage").numbers.size();
   const auto stages = static_cast<std::size_t>(o.whole_number("stages"));
-  if (layers > 0 && o.choice("clustering") == 0)
+  if (layers > 0 && !is_clustered)
     return OptionProblem{"layers_per_stage", "operators are not clustered into layers", "add clustering: dp"};
   if (std::max(gpus, layers) > kMostStages)
     return OptionProblem{gpus > layers ? "gpus_per_stage" : "layers_per_stage", "too many stages are listed",
@@ -290,7 +292,8 @@ Planner planner_of(AlpaSpace space, std::string about) {
                  {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic program"},
                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
                  {"update_sharding", Flag{defaults.settings.update_sharding},
-                  "gradients and optimizer state may be shared out among replicas (ZeRO 2)"}}),
+                  "gradients and optimizer state may be shared out among replicas (ZeRO 2)"},
+                 space_option()}),
             .plan = {}};
   if (space == AlpaSpace::all)
     for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
@@ -312,6 +315,11 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.submeshes = static_cast<Submeshes>(o.choice("submeshes"));
       config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
       config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
+    }
+    if (is_of_paper(o)) {
+      config.transfers = false;
+      config.parts.by = Clustering::layers;
+      config.submeshes = Submeshes::powers_of_two;
     }
     return alpa_search(problem, space, config, c);
   };
@@ -342,7 +350,8 @@ Planner intra_op_planner() {
           {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
             "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
            {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
+            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
+           space_option()}),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const AlpaConfig config{.budget = limits_of(o),
                                 .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),

@@ -46,7 +46,8 @@ class FlexFlowSearch {
     Position best = first;
     for (; walks_ < kWalks || (walks_ < kMostWalks && !confirmation_.has_plan()); ++walks_) {
       if (budget_.is_spent()) return;
-      const Position found = walk_.run(walks_ == kWalks / 2 ? walk_.position(first.at) : best, each, config_.alpha, random_);
+      const double share = (1 - budget_.gone()) / std::max(1, kWalks - walks_);
+      const Position found = walk_.run(walks_ == kWalks / 2 ? walk_.position(first.at) : best, each, share, config_.alpha, random_);
       confirm(found);
       if (found.seconds < best.seconds) best = found;
       // With another room.
@@ -59,7 +60,7 @@ class FlexFlowSearch {
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     if (!memory.fits()) {
       // Memory other than weights and outputs is not known before.
-      room_ = std::min(room_, found.most_bytes) * (memory.capacity / memory.peak) * kSafety;
+      room_ = std::min(room_, kSafety * (found.most_bytes - (memory.peak - memory.capacity).value()));
       walk_.set_room(room_);
     }
     confirmation_.confirm(std::move(plan));
@@ -132,14 +133,15 @@ Planner flexflow_planner() {
       .kind = "flexflow",
       .about = "Every operator cut in its own way on its own devices, found by a random walk over a simulated schedule (FlexFlow).",
       .searches = true,
-      .options = with_limits({defaults.budget.seconds}, "changes of one operator, and of the graph where it is rewritten,",
+      .options = with_limits({defaults.budget.seconds}, "changes of the placement, and of the graph where it is rewritten,",
                              {{"proposals", WholeNumber{.by_default = static_cast<std::int64_t>(defaults.proposals)},
-                               "changes of one operator that are tried"},
+                               "changes of one operator, or of two that are neighbours, that are tried"},
                               {"alpha", RealNumber{.least = 1, .by_default = defaults.alpha},
                                "a change that makes the iteration longer, by x times an operator's mean share of it, is accepted with the "
-                               "probability exp(-alpha x)"},
+                               "probability exp(-alpha x) when a walk ends, and exp(-x) when it begins"},
                               {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-                               "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"}}),
+                               "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
+                              space_option()}),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         return flexflow_search(p, pcg::with_batch(p.model, p.training.global_batch), flexflow_config(o), c);
       }};

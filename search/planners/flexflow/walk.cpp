@@ -78,39 +78,58 @@ Position Walk::position(std::vector<Placement> at) {
   return now_;
 }
 
-// Each movement that is found out makes the schedule longer, if it changes it, so that the others may not have to be.
-bool Walk::is_accepted(std::uint32_t who, double limit) {
-  double now = seconds();
-  for (const std::uint32_t e : edges_of_[who]) {
-    if (now > limit) return false;
-    if (is_exact_[e]) continue;
-    movements_[e] = placements_.resolve(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
-    is_exact_[e] = true;
-    now = seconds();
+// As many proposals move one operator as two that an edge joins.
+void Walk::propose(base::Random& random) {
+  const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
+  std::vector<std::uint32_t> all{who};
+  if (random.below(2) == 1 && !edges_of_[who].empty()) {
+    const Schedule::Edge edge = graph_.edges[edges_of_[who][random.below(edges_of_[who].size())]];
+    if (edge.from != edge.to) all.push_back(edge.from == who ? edge.to : edge.from);
   }
+  moved_.clear();
+  for (const std::uint32_t o : all) {
+    const Placement to = placements_.any(graph_.kinds[o], random);
+    if (to == now_.at[o]) continue;
+    moved_.emplace_back(o, now_.at[o]);
+    put(o, to);
+  }
+}
+
+// Each movement that is found out makes the schedule longer, if it changes it, so that the others may not have to be.
+bool Walk::is_accepted(double limit) {
+  double now = seconds();
+  for (const auto& [who, before] : moved_)
+    for (const std::uint32_t e : edges_of_[who]) {
+      if (now > limit) return false;
+      if (is_exact_[e]) continue;
+      movements_[e] = placements_.resolve(graph_.edge_kinds[e], now_.at[graph_.edges[e].from], now_.at[graph_.edges[e].to]).times;
+      is_exact_[e] = true;
+      now = seconds();
+    }
   if (now > limit) return false;
   now_.seconds = now;
   return true;
 }
 
-Position Walk::run(const Position& start, std::size_t proposals, double alpha, base::Random& random) {
+Position Walk::run(const Position& start, std::size_t proposals, double share, double alpha, base::Random& random) {
   start_at(start);
   Position best = now_;
+  const double gone = budget_.gone();
   for (std::size_t i = 0; i < proposals && budget_.take(); ++i) {
+    const double progress = std::max(static_cast<double>(i) / static_cast<double>(proposals), (budget_.gone() - gone) / share);
+    if (progress > 1) break;
     ++proposals_;
     budget_.spend(sim::kWalkStep * static_cast<double>(graph_.nodes.size()) * devices_);
-    const auto who = static_cast<std::uint32_t>(random.below(graph_.nodes.size()));
-    const Placement before = now_.at[who], after = placements_.any(graph_.kinds[who], random);
-    // Drawn in any case, so that what is found out does not decide what comes next.
-    const double longer = -std::log(1 - random.uniform()) / (alpha * static_cast<double>(graph_.nodes.size()));
-    if (after == before) continue;
     const double bytes = now_.most_bytes;
-    put(who, after);
-    if (is_accepted(who, now_.seconds * (1 + longer))) {
+    propose(random);
+    // Drawn in any case, so that what is found out does not decide what comes next.
+    const double longer = -std::log(1 - random.uniform()) / (std::pow(alpha, progress) * static_cast<double>(graph_.nodes.size()));
+    if (moved_.empty()) continue;
+    if (is_accepted(now_.seconds * (1 + longer))) {
       ++accepted_;
       if (now_.seconds < best.seconds) best = now_;
     } else {
-      put(who, before);
+      for (const auto& [who, before] : moved_) put(who, before);
       now_.most_bytes = bytes;
     }
   }

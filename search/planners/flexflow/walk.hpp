@@ -151,8 +151,9 @@ struct Position {
 };
 
 // A random walk over placements of a graph's operators: the Metropolis algorithm (FlexFlow, MLSys'19, section 6). A proposal gives one
-// operator another placement. One that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much,
-// in times of an operator's mean share of the iteration: then the same alpha fits graphs of few and of many operators.
+// operator another placement, or two that an edge joins, which leave a place together where each alone would have to move its tensors. One
+// that makes the iteration longer is accepted with the probability exp(-alpha x), where x is by how much, in times of an operator's mean
+// share of the iteration: then the same alpha fits graphs of few and of many operators. A walk begins at alpha 1 and cools down.
 class Walk {
  public:
   // All but the number of devices outlive the object.
@@ -163,9 +164,9 @@ class Walk {
   // The cost of a position.
   // Cost: asks about all of its movements.
   [[nodiscard]] Position position(std::vector<Placement> at);
-  // Walks from a position and returns the cheapest one on the way; ends early when the budget is spent, of which each proposal is a
-  // candidate. Movements of a proposal count with bounds first: only of what would be accepted they are asked about.
-  [[nodiscard]] Position run(const Position& start, std::size_t proposals, double alpha, base::Random& random);
+  // Walks from a position and returns the cheapest one on the way; ends early when this share of the budget is spent, of which each
+  // proposal is a candidate. `alpha`: at the end. Movements of a proposal count with bounds until it would be accepted.
+  [[nodiscard]] Position run(const Position& start, std::size_t proposals, double share, double alpha, base::Random& random);
 
   [[nodiscard]] std::size_t proposals() const { return proposals_; }
   [[nodiscard]] std::size_t accepted() const { return accepted_; }
@@ -174,7 +175,8 @@ class Walk {
   void start_at(const Position& p);
   void put(std::uint32_t who, const Placement& where);
   [[nodiscard]] double seconds();
-  [[nodiscard]] bool is_accepted(std::uint32_t who, double limit);
+  void propose(base::Random& random);
+  [[nodiscard]] bool is_accepted(double limit);
 
   const OperatorGraph& graph_;
   Placements& placements_;
@@ -186,6 +188,7 @@ class Walk {
   std::size_t proposals_ = 0, accepted_ = 0;
 
   Position now_;
+  std::vector<std::pair<std::uint32_t, Placement>> moved_;  // operators of the last proposal, and where they were
   std::vector<ScheduledOperator> operators_;
   std::vector<MovementTimes> movements_;
   std::vector<double> bytes_;   // per operator

@@ -38,9 +38,9 @@ Planner galvatron_planner() {
           .about = "Layers shared out evenly among stages, with data, tensor or sharded data parallelism chosen for each layer.",
           .searches = true,
           .options = chain_search_options(),
-          .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-            return galvatron_search(p, chain_search_config(o), c);
-          }};
+          .contradiction = [](const OptionValues& o) { return beyond_paper(o, {"schedule"}); },
+          .plan = [](const Problem& p, const OptionValues& o,
+                     const SearchContext& c) { return galvatron_search(p, chain_search_config(o), c); }};
 }
 
 }  // namespace search

@@ -69,10 +69,15 @@ std::vector<Option> Wishes::options() {
   std::vector<Option> options;
   for (const Axis& a : axes()) options.push_back({a.key, a.type, fmt::format("allowed {}", a.help), "all"});
   options.push_back({"tensor_within_node", Flag{}, "no tensor group is larger than a node"});
+  options.push_back(space_option());
   return options;
 }
 
 Wishes::Wishes(const OptionValues& values) : tensor_within_node_(values.flag("tensor_within_node")) {
+  // Narayanan et al., SC'21: three degrees, the micro-batch and chunks; recomputation of whole layers.
+  static const std::map<std::string, std::vector<std::int64_t>, std::less<>> published{
+      {"context", {1}}, {"expert", {1}}, {"zero", {0}}, {"recompute", {0, 2}}, {"schedule", {1, 2}}, {"sequence_parallel", {0}}};
+  if (is_of_paper(values)) allowed_ = published;
   for (const Axis& a : axes())
     if (values.given(a.key)) allowed_[a.key] = values.allowed(a.key);
 }

@@ -14,7 +14,7 @@ namespace search {
 
 class Wishes {
  public:
-  // One for each axis of the grid, and `tensor_within_node`.
+  // One for each axis of the grid, `tensor_within_node` and `space`.
   [[nodiscard]] static std::vector<Option> options();
   // All is allowed.
   Wishes() = default;

@@ -100,6 +100,7 @@ Planner uniap_planner() {
       .about = "Stages of a pipeline and the data, tensor and sharded data parallelism of every layer, chosen together, exactly.",
       .searches = true,
       .options = chain_search_options(),
+      .contradiction = [](const OptionValues& o) { return beyond_paper(o, {"schedule"}); },
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) { return uniap_search(p, chain_search_config(o), c); }};
 }
 

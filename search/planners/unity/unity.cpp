@@ -52,7 +52,8 @@ struct UnitySearch {
 // The plans of experts: replicas, tables on single devices, and the best of Megatron's grid, which also has pipelines, micro-batches and
 // recomputation. Returns: the settings of the last.
 std::vector<PipelineSetting> confirm_known_plans(UnitySearch& s, SearchResult grid) {
-  confirm_data_parallel(s.problem, Replicas::sharded, s.confirmation);
+  confirm_data_parallel(s.problem, s.config.known_plans ? Replicas::sharded : Replicas::whole, s.confirmation);
+  if (!s.config.known_plans) return {};
   if (const Attempt<pcg::Plan> plan = expert_dlrm_plan(s.problem)) s.confirmation.confirm(*plan);
   s.budget.add_part(grid.counted, grid.termination.limit());
   std::vector<PipelineSetting> settings;
@@ -225,11 +226,10 @@ std::size_t pipeline(UnitySearch& s, std::vector<PipelineSetting> settings, cons
   return searched;
 }
 
-void walk(UnitySearch& s, OperatorCatalog& catalog, const pcg::Graph& graph, std::vector<Placement> from,
-          const std::vector<std::size_t>& variant) {
+void walk(UnitySearch& s, const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
   if (s.budget.is_spent()) return;
   const FlexFlowConfig config{.budget = s.budget.part(kShareOfWalk), .proposals = s.config.steps, .alpha = kWalkAlpha};
-  SearchResult r = flexflow_search(s.problem, graph, config, s.context, catalog, std::move(from));
+  SearchResult r = flexflow_search(s.problem, graph, config, s.context, s.catalog, std::move(from));
   s.budget.add_part(r.counted, r.termination.limit());
   if (r.best && r.simulation) {
     s.model.add_rewrites(variant, graph, *r.best);
@@ -248,11 +248,11 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
     std::vector<Placement> from;
     for (std::size_t n = 0; n < best->kinds.size(); ++n)
       if (best->kinds[n] != kSource) from.push_back(best->placement[n]);
-    walk(s, s.catalog, best->joined.graph, std::move(from), best->variant);
+    walk(s, best->joined.graph, std::move(from), best->variant);
   }
   if (!s.config.joint) return;
   const std::vector<std::size_t> as_it_is(s.model.segments(), 0);
-  walk(s, s.catalog, s.graph, {}, as_it_is);
+  walk(s, s.graph, {}, as_it_is);
   std::vector<std::size_t> alone;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
     const std::vector<Variant>& all = s.model.variants(segment);
@@ -263,11 +263,7 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
     };
     alone.push_back(static_cast<std::size_t>(std::ranges::min_element(all, {}, seconds) - all.begin()));
   }
-  const Joined for_one_device = s.model.with(alone);
-  if (alone != as_it_is) walk(s, s.catalog, for_one_device.graph, {}, alone);
-  // Where few loops are cut a walk gets farther.
-  OperatorCatalog simple(s.problem, 1);
-  walk(s, simple, for_one_device.graph, {}, alone);
+  if (alone != as_it_is) walk(s, s.model.with(alone).graph, {}, alone);
 }
 
 // Of the grid, and of all the rest. Where the file says what both may take, half of it at most goes to the grid, else as much as
@@ -286,7 +282,7 @@ std::pair<SearchLimits, SearchLimits> budgets_of(const OptionValues& o, int gpus
 }
 
 std::optional<OptionProblem> unity_contradiction(const OptionValues& o) {
-  if (o.flag("algebra") || !o.given("rules")) return std::nullopt;
+  if (o.flag("algebra") || !o.given("rules")) return beyond_paper(o, {"grid", "pipelines", "schedule", "steps"});
   return OptionProblem{"rules", "rules are given to a search that applies none", "remove rules, or algebra: false"};
 }
 
@@ -338,12 +334,14 @@ Planner unity_planner() {
            {"graphs", WholeNumber{.least = 1, .most = 1000000, .by_default = whole(defaults.graphs)},
             "rewritten ones of a segment that are evaluated, at most"},
            {"steps", WholeNumber{.least = 0, .most = 100000000, .by_default = whole(defaults.steps)},
-            "changes of one operator that each of up to four searches by walks tries, judged by a schedule, from the best plan and from "
-            "data parallelism"}}),
+            "changes of one operator that each of up to three searches by walks tries, judged by a schedule, from the best plan and from "
+            "data parallelism"},
+           space_option()}),
       .contradiction = unity_contradiction,
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const auto size = [&](std::string_view key) { return static_cast<std::size_t>(o.whole_number(key)); };
         const auto [grid, rest] = budgets_of(o, p.cluster.device_count());
+        const bool has_all = !is_of_paper(o);
         return unity_search(p,
                             {.budget = rest,
                              .grid_budget = grid,
@@ -355,13 +353,14 @@ Planner unity_planner() {
                              .algebra = o.flag("algebra"),
                              .rules = o.rules("rules"),
                              .joint = o.flag("joint"),
-                             .grid = o.flag("grid"),
+                             .known_plans = has_all,
+                             .grid = has_all && o.flag("grid"),
                              .cuts = cuts_of(o.flags("cut")),
-                             .pipelines = o.flag("pipelines"),
+                             .pipelines = has_all && o.flag("pipelines"),
                              .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::two_bw,
                              .threshold = o.real_number("threshold"),
                              .graphs = size("graphs"),
-                             .steps = size("steps")},
+                             .steps = has_all ? size("steps") : 0},
                             c);
       }};
 }

@@ -20,6 +20,7 @@ struct UnityConfig {
   bool algebra = true;                                          // graphs are rewritten
   GivenRules rules = {};                                        // in place of those that ship
   bool joint = true;                                            // false: first the algebra, as one device would have it, and then the rest
+  bool known_plans = true;                                      // replicas that share out states, and experts', are among the candidates
   bool grid = true;                                             // the answer of megatron_search() is among the candidates
   Cuts cuts = {};                                               // the dimensions along which operators are cut
   bool pipelines = true;                                        // stages of micro-batches are searched

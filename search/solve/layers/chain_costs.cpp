@@ -148,7 +148,7 @@ const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock
 // it: p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all,
 // so that u is shared out among as many.
 double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const ChainSetting& setting) const {
-  if (strategy.is_recomputed && setting.selective) return kCannot;
+  if (strategy.is_recomputed && (setting.selective || !setting.recomputes)) return kCannot;
   const double rounds = micro_batches_ + setting.stages - 1;
   const double backward = p.backward + (setting.selective ? p.scores_again : strategy.is_recomputed ? p.again : 0);
   const double scattering = p.synchronisation / 2, gathering = p.synchronisation / 2 * weight_share_, update = p.update / strategy.shards;

@@ -73,6 +73,7 @@ struct ChainSetting {
   int zero = 3;
   // Every layer computes the scores of its attention again, and nothing else; false: layers choose whether they are computed again whole.
   bool selective = false;
+  bool recomputes = true;  // layers may be computed again
 };
 
 // Costs of the layers of a model in each of their strategies, from the catalog of single operators: the chains that UniAP and Galvatron

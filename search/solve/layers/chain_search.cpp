@@ -75,6 +75,7 @@ std::optional<Refusal> ChainSearch::refusal() const {
 
 // A device by itself has no other to share with.
 std::vector<ChainSetting> ChainSearch::settings(int stages) const {
+  if (config_.as_published) return {{.stages = stages, .schedule = pcg::ScheduleKind::gpipe, .recomputes = false}};
   std::vector<ChainSetting> all;
   for (const int zero : {3, 2})
     for (const bool selective : {false, true})
@@ -170,7 +171,8 @@ std::vector<Option> chain_search_options() {
                       {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
                        "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
                       {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
-                      {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"}});
+                      {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
+                      space_option()});
 }
 
 ChainSearchConfig chain_search_config(const OptionValues& o) {
@@ -178,7 +180,8 @@ ChainSearchConfig chain_search_config(const OptionValues& o) {
           .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
           .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
           .stages = o.whole_number("stages"),
-          .micro_batches = o.whole_number("micro_batches")};
+          .micro_batches = o.whole_number("micro_batches"),
+          .as_published = is_of_paper(o)};
 }
 
 }  // namespace search

@@ -22,6 +22,7 @@ struct ChainSearchConfig {
   std::size_t simulated = 12;      // plans, at most
   std::int64_t stages = 0;         // 0: as many as are best
   std::int64_t micro_batches = 0;  // likewise
+  bool as_published = false;       // GPipe's schedule, ZeRO 3 alone, nothing computed again
 };
 
 struct ChainCandidate {

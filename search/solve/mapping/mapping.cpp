@@ -31,8 +31,7 @@ void add(BranchCosts& sum, const BranchCosts& more) {
   merge(sum.edges, more.edges);
 }
 
-// Whether a block of units is cut after the first `units`: of few units anywhere, of many at halves and quarters, which
-// may be cut again.
+// Whether a block of units is cut after the first `units`: of few units anywhere, of many at halves and quarters, which may be cut again.
 bool is_cut_after(int units, int all) { return all <= kCutAnywhere || 2 * units == all || 4 * units == all || 4 * units == 3 * all; }
 
 std::uint32_t position(const std::vector<std::uint32_t>& core, std::uint32_t o) {

@@ -40,8 +40,7 @@ struct ChainStep {
                                                      const Budget& budget);
 
 // A graph cut at operators that every path goes through (post-dominators; Unity, OSDI'22, section 5.3), so that each segment can be
-// rewritten and mapped by itself, for every strategy in which the operators at its ends may run. Segments that are alike are worked on
-// once.
+// rewritten and mapped by itself, for every strategy in which the operators at its ends may run. Alike segments are worked on once.
 struct Segment {
   std::vector<std::uint32_t> operators;  // nodes of the graph, ascending, without sources; `last` is one of them
   std::optional<std::uint32_t> first;    // the node that ends the segment before

@@ -26,7 +26,7 @@ struct Eliminated {
   std::vector<std::uint32_t> best;
 };
 
-// Sums of costs by the choices of single operators, of two, and of more.
+// Sums of costs by the choices of single operators, and of several together.
 class CostTables {
  public:
   explicit CostTables(const ChoiceProblem& problem) : alone_(problem.costs) {
@@ -35,44 +35,34 @@ class CostTables {
 
   [[nodiscard]] std::size_t operators() const { return alone_.size(); }
   [[nodiscard]] const std::vector<double>& alone(std::uint32_t who) const { return alone_[who]; }
-  // Without those of single operators.
-  [[nodiscard]] std::vector<Factor> factors_of(std::uint32_t who, const std::vector<std::uint32_t>& around) const {
-    std::vector<Factor> factors;
-    for (const std::uint32_t n : around) {
-      const auto at = pairs_.find(std::minmax(who, n));
-      if (at != pairs_.end()) factors.push_back({{at->first.first, at->first.second}, at->second});
-    }
-    for (const Factor& f : wide_)
-      if (std::ranges::binary_search(f.operators, who)) factors.push_back(f);
-    return factors;
+  // Takes out the costs of an operator with others.
+  [[nodiscard]] std::vector<Factor> take(std::uint32_t who) {
+    std::vector<Factor> taken;
+    std::erase_if(together_, [&](auto& entry) {
+      if (!std::ranges::binary_search(entry.first, who)) return false;
+      taken.push_back({entry.first, std::move(entry.second)});
+      return true;
+    });
+    return taken;
   }
-  void forget(std::uint32_t who, const std::vector<std::uint32_t>& around) {
-    for (const std::uint32_t n : around) pairs_.erase(std::minmax(who, n));
-    std::erase_if(wide_, [&](const Factor& f) { return std::ranges::binary_search(f.operators, who); });
-  }
-  void add(Factor rest) {
-    if (rest.operators.empty()) {
-      seconds_ += rest.seconds.front();
-    } else if (rest.operators.size() == 1) {
-      std::vector<double>& alone = alone_[rest.operators.front()];
-      for (std::size_t c = 0; c < alone.size(); ++c) alone[c] += rest.seconds[c];
-    } else if (rest.operators.size() == 2) {
-      const auto [at, is_new] = pairs_.try_emplace({rest.operators[0], rest.operators[1]});
-      if (is_new) at->second.assign(rest.seconds.size(), 0);
-      for (std::size_t i = 0; i < rest.seconds.size(); ++i) at->second[i] += rest.seconds[i];
-    } else {
-      wide_.push_back(std::move(rest));
+  void add(Factor more) {
+    if (more.operators.empty()) {
+      seconds_ += more.seconds.front();
+      return;
     }
+    std::vector<double>& sum = more.operators.size() == 1 ? alone_[more.operators.front()] : together_[more.operators];
+    if (sum.empty()) sum.assign(more.seconds.size(), 0);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more.seconds[i];
   }
   // Costs of two operators, which may be one, where no others are left.
   [[nodiscard]] PairCosts between(std::uint32_t first, std::uint32_t second) const {
     PairCosts costs{first == second ? 1 : alone_[first].size(), alone_[second].size(), {}};
-    const auto pair = pairs_.find(std::minmax(first, second));
+    const auto pair = together_.find({std::min(first, second), std::max(first, second)});
     for (std::size_t r = 0; r < costs.rows; ++r)
       for (std::size_t c = 0; c < costs.columns; ++c) {
         double seconds = seconds_ + alone_[second][c];
         if (first != second) seconds += alone_[first][r];
-        if (pair != pairs_.end()) seconds += first < second ? pair->second[r * costs.columns + c] : pair->second[c * costs.rows + r];
+        if (pair != together_.end()) seconds += first < second ? pair->second[r * costs.columns + c] : pair->second[c * costs.rows + r];
         costs.seconds.push_back(seconds);
       }
     return costs;
@@ -95,17 +85,14 @@ class CostTables {
       return;
     }
     const auto [low, high] = std::minmax(p.first, p.second);
-    const auto [at, is_new] = pairs_.try_emplace({low, high});
-    std::vector<double>& sum = at->second;
-    const std::size_t columns = alone_[high].size();
-    if (is_new) sum.assign(alone_[low].size() * columns, 0);
+    Factor both{{low, high}, {}};
     for (std::size_t a = 0; a < alone_[low].size(); ++a)
-      for (std::size_t b = 0; b < columns; ++b) sum[a * columns + b] += low == p.first ? p.costs->at(a, b) : p.costs->at(b, a);
+      for (std::size_t b = 0; b < alone_[high].size(); ++b) both.seconds.push_back(low == p.first ? p.costs->at(a, b) : p.costs->at(b, a));
+    add(std::move(both));
   }
 
-  std::vector<std::vector<double>> alone_;  // [operator][choice]
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
-  std::vector<Factor> wide_;  // of three operators or more
+  std::vector<std::vector<double>> alone_;                              // [operator][choice]
+  std::map<std::vector<std::uint32_t>, std::vector<double>> together_;  // by operators, as in Factor
   double seconds_ = 0;
 };
 
@@ -143,7 +130,7 @@ class Factors {
   // Goes through the table of all kept choices of `who` (fastest) and its neighbours.
   Eliminated eliminate(std::uint32_t who) {
     const std::vector<std::uint32_t> around(neighbours_[who].begin(), neighbours_[who].end());
-    std::vector<Factor> factors = costs_.factors_of(who, around);
+    const std::vector<Factor> factors = costs_.take(who);
     Eliminated step{who, around, {}};
     Factor rest{around, {}};
     std::size_t entries = 1;
@@ -163,7 +150,6 @@ class Factors {
         step.best[entry] = c;
       }
     }
-    costs_.forget(who, around);
     costs_.add(std::move(rest));
     for (const std::uint32_t n : around) neighbours_[n].erase(who);
     neighbours_[who].clear();
