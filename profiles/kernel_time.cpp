@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <span>
 
@@ -80,14 +79,14 @@ double share_of_steps(pcg::Precision p) { return p == pcg::Precision::nvfp4 ? 0.
 
 Basis basis_of(const Provenance& provenance, bool covered) { return covered && !provenance.borrowed ? Basis::fitted : Basis::extrapolated; }
 
-// Half an octave in which a number lies: where it begins, and how far into it the number is.
+// Half an octave in which a number lies, and how far into it the number is. Powers of two are exact: a product counts whole tiles.
 struct HalfOctave {
-  double begin, fraction;
+  double begin, end, fraction;
 };
 HalfOctave half_octave_of(double x) {
   constexpr double kRounding = 1e-9;
   const double halves = 2 * std::log2(x), whole = std::floor(halves + kRounding);
-  return {std::exp2(whole / 2), std::max(0.0, halves - whole)};
+  return {std::exp2(whole / 2), std::exp2((whole + 1) / 2), std::max(0.0, halves - whole)};
 }
 
 // The same product with other rows.
@@ -109,7 +108,7 @@ double smooth_seconds(const FittedProduct& f, const ProductModel& model, const P
   };
   const HalfOctave rows = half_octave_of(sizes.m);
   const double begin = at(rows.begin);
-  return rows.fraction > 0 ? begin * std::pow(at(rows.begin * std::numbers::sqrt2) / begin, rows.fraction) : begin;
+  return rows.fraction > 0 ? begin * std::pow(at(rows.end) / begin, rows.fraction) : begin;
 }
 
 KernelTime fitted_time(const DeviceProfile& d, const FittedProduct& f, const pcg::Kernel& k, pcg::Precision p, double rate) {

@@ -112,3 +112,24 @@ TEST_CASE("on every device more work is never faster and never less than the pea
     if (k.kind != KernelKind::convolution) RC_ASSERT(t >= k.flops / d.peak.at(p));
   }));
 }
+
+TEST_CASE("on every device a product's time is continuous in its rows where they become a power of two") {
+  // 127 rows are priced between 90.5 and 128: one tile, and not the two that 128 and a rounding error would need.
+  for (const std::string& name : profiles::device_names()) {
+    const auto& d = profiles::device_profile(name);
+    const auto seconds = [&](std::int64_t m) {
+      const double x = static_cast<double>(m), work = 2.0 * 32 * 512 * 128 * x, bytes = 2.0 * 32 * (512 * x + 512 * 128 + 128 * x);
+      const pcg::Kernel k{.kind = KernelKind::matmul,
+                          .flops = Flops(work),
+                          .bytes = Bytes(bytes),
+                          .batch = 32,
+                          .m = m,
+                          .n = 512,
+                          .k = 128,
+                          .tensor_cores = true};
+      return profiles::kernel_time(d, k, d.peak.contains(Precision::bf16) ? Precision::bf16 : Precision::fp32).time.value();
+    };
+    for (std::int64_t m = 64; m <= 8192; m *= 2)
+      CHECK_MESSAGE(seconds(m) / seconds(m - 1) == test::about(1, 3 / static_cast<double>(m)), name, ": ", m);
+  }
+}
