@@ -83,7 +83,7 @@ TEST_CASE("errors that grow with the host's share make spreads grow") {
 
 TEST_CASE("frameworks whose errors differ are told apart, such as do not differ are not") {
   std::vector<Residual> differ, alike;
-  add(differ, "megatron", 2, 0.02, 1);
+  add(differ, "megatron", 4, 0.02, 1);
   add(differ, "pytorch", 12, 0.4, 2);
   add(alike, "megatron", 6, 0.1, 1);
   add(alike, "pytorch", 6, 0.1, 2);
