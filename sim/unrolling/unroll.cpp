@@ -96,14 +96,14 @@ class Unroller {
     }
   }
 
-  // The instances of a rank before its iteration's update: all, or, where iterations follow each other, those before the first micro-batch
-  // that wants the updated weights. Two versions are enough: the next iteration begins with the weights of the update before
-  // (PipeDream-2BW, section 3.1).
+  // The instances of a rank before its iteration's update: all, or, where iterations follow each other, those before the first pass that is
+  // to come after it. The first micro-batch of the iteration after the next wants the updated weights: two versions are enough
+  // (PipeDream-2BW, section 3.1). The last backward pass of the next iteration may reduce its gradients, and collectives run in order.
   void place_slots(const std::vector<Slot>& slots, std::size_t& next, int rank, int iteration) {
     const int wants_update = (iteration + 2) * of_iteration_;
     for (; next < slots.size(); ++next) {
       const Slot& slot = slots[next];
-      if (slot.pass == Pass::forward && slot.micro_batch == wants_update) return;
+      if (slot.micro_batch == (slot.pass == Pass::forward ? wants_update : wants_update - 1)) return;
       const int stage = pcg::stage_of(plan_.schedule, pcg::ranks_of(plan_), rank, slot.chunk);
       const auto& blocks = program_.blocks_of(slot.pass, position_of(slot.micro_batch % of_iteration_, of_iteration_));
       place(blocks[static_cast<std::size_t>(stage)], stage, slot, slot.merged || (next > 0 && slots[next - 1].merged));
