@@ -305,6 +305,7 @@ Peak walk(const pcg::Plan& plan, const std::vector<Slot>& slots, int rank, const
         raise(alive, m.transient[stage]);
       }
       alive -= freed;
+      raise(alive, {});  // where the gradients of weights come later, what was computed again for them may be more
     }
   }
   return peak;

@@ -1,6 +1,8 @@
 // Backward passes that leave the gradients of weights to passes of their own.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "plan_builder.hpp"
 #include "profiles/framework_profile.hpp"
 #include "sim/memory/memory.hpp"
@@ -71,4 +73,11 @@ TEST_CASE("gradients of split passes are synchronised when the last of them are 
     CAPTURE(zero);
     CHECK(bytes(zero_bubble) == test::about(bytes(one_f_one_b)));
   }
+}
+
+TEST_CASE("what is computed again and kept for gradients of weights is part of the peak") {
+  pcg::Plan plan = test::pipeline_of(test::mlp(32, 256, 64), 4, 1, 8, pcg::ScheduleKind::zero_bubble);
+  plan.recompute = pcg::Recompute::full;
+  const auto r = sim::simulate_plan(plan, test::star(1, 4), {.trace = true});
+  CHECK(std::ranges::max(r.memory_over_time, {}, &sim::MemorySample::used).used == r.memory.peak);
 }
