@@ -1,6 +1,7 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace sim {
 namespace {
 
 constexpr double kWorthNoting = 0.005;  // of the time: less is rounded to 0 %
+constexpr double kSettled = 1e-7;       // of a period: less is rounding
 
 base::Fact network_fact(const std::string& name, const CommunicationBytes& bytes) {
   if (name.empty()) return base::Fact("no-network-profile");
@@ -55,9 +57,7 @@ void note_profiles(const topology::Cluster& cluster, const profiles::FrameworkPr
   for (const auto& [type, moved] : r.bytes.by_link)
     if (moved > base::Bytes() && cluster.is_assumed(type)) assumed.push_back(type);
   if (!assumed.empty()) r.notes.emplace_back("assumed-links", assumed);
-  profiles::HostCosts none;
-  none.basis = framework.host.basis;
-  if (framework.host == none) return;
+  if (framework.host == profiles::HostCosts{.basis = framework.host.basis}) return;
   const std::string& name = pcg::name_of(framework.framework);
   const base::Fact by_basis[] = {base::Fact("host-times-assumed", name), base::Fact("host-times-partly-assumed", name),
                                  base::Fact("host-times", name)};  // as HostBasis has them
@@ -103,20 +103,15 @@ void note_expert_capacity(const pcg::Plan& plan, SimulationResult& r) {
   }
 }
 
-void note_between_stages(const pcg::Plan& plan, SimulationResult& r) {
-  if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1) r.notes.emplace_back("no-traffic-between-stages");
-}
-
 void note_slow_stage(SimulationResult& r) {
   constexpr double kLeast = 0.02;  // of the time, as moving a layer may cost as much elsewhere
   if (!(r.breakdown.imbalance >= r.iteration_time * kLeast)) return;
-  std::vector<double> compute_s;
-  for (const Breakdown& b : r.stages) compute_s.push_back(b.compute.value());
-  const auto slowest = std::ranges::max_element(compute_s);
-  std::vector<double> sorted = compute_s;
-  std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
-  if (const double median = sorted[sorted.size() / 2]; *slowest > median)
-    r.notes.emplace_back("slow-stage", slowest - compute_s.begin(), *slowest / median, r.breakdown.imbalance / r.iteration_time);
+  const auto slowest = std::ranges::max_element(r.stages, {}, &Breakdown::compute);
+  std::vector<Breakdown> sorted = r.stages;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle, {}, &Breakdown::compute);
+  if (const base::Seconds median = middle->compute; slowest->compute > median)
+    r.notes.emplace_back("slow-stage", slowest - r.stages.begin(), slowest->compute / median, r.breakdown.imbalance / r.iteration_time);
 }
 
 // A plan that is ready to be unrolled for any number of micro-batches.
@@ -179,8 +174,14 @@ std::optional<Answer> extrapolated(const Ready& r) {
     const Iteration shorter = last == few ? Iteration{} : iteration_of(r, last);
     const Accounts at_last = accounts_of(r, last == few ? tried : shorter);
     const double periods = static_cast<double>(all - first) / *period;
-    const Account whole = continued(account_of(accounts_of(r, iteration_of(r, first))), account_of(at_last), periods);
-    return Answer{whole, link_use(at_last, whole, {0, repeats_of(at_last, last, *period, rhythm, periods - 1)}), last};
+    const Account less = account_of(accounts_of(r, iteration_of(r, first))), more = account_of(at_last);
+    const std::vector<Repeat> repeats = repeats_of(at_last, last, *period, rhythm, periods - 1);
+    double period_s = 0;
+    for (const Repeat& repeat : repeats) period_s += repeat.length;
+    // Where a period adds less than it takes, the end waits for hosts, which get ahead of their devices from period to period.
+    if (std::abs((more.iteration_time - less.iteration_time).value() - period_s) > kSettled * period_s) continue;
+    const Account whole = continued(less, more, periods);
+    return Answer{whole, link_use(at_last, whole, {0, repeats}), last};
   }
   return std::nullopt;
 }
@@ -188,7 +189,7 @@ std::optional<Answer> extrapolated(const Ready& r) {
 // One iteration of a schedule that runs on: the difference that one more makes once the pipeline is full. An iteration has as many
 // micro-batches as stages or more, so that the first one fills it; the third is the first that waits for an update.
 Answer one_of_many(const Ready& r) {
-  constexpr int kFilled = 4;
+  constexpr int kFilled = 5;
   const int each = r.plan.micro_batches;
   const Iteration next = iteration_of(r, (kFilled + 1) * each);
   const Accounts at_next = accounts_of(r, next);
@@ -259,7 +260,7 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
   note_activation_inputs(plan, dataflow.flow, r);
   note_misaligned_products(plan, dataflow.flow, r);
   note_expert_capacity(plan, r);
-  note_between_stages(plan, r);
+  if (plan.between_stages == pcg::BetweenStages::signal && pcg::ranks_of(plan) > 1) r.notes.emplace_back("no-traffic-between-stages");
   for (base::Fact& fact : placement_facts(plan, dataflow, program, traffic, cluster, config.collectives))
     r.notes.push_back(std::move(fact));
   std::optional<Answer> few;

@@ -152,10 +152,8 @@ std::vector<Run> decode(const nlohmann::json& encoded, const std::shared_ptr<con
 
 std::optional<base::Note> high_mfu_note(double causal) {
   if (causal <= 1) return std::nullopt;
-  return base::Note{
-      NoteKind::caution, "mfu-above-one",
-      "MFU is above 100 %: some kernels do less work than the convention counts, or the device's profile has a peak that is too "
-      "low"};
+  return base::Note{NoteKind::caution, "mfu-above-one",
+                    "MFU is above 100 %: some kernels do less work than the convention counts, or the device profile's peak is too low"};
 }
 
 std::vector<base::Note> run_notes(const Run& run, std::size_t most_lost) {
