@@ -121,8 +121,7 @@ std::string pairs_text(const PairModel& model) {
   if (std::ranges::all_of(model.spread, [](double s) { return s == 0; })) return "";
   std::string text = fmt::format(
       "  # Ratios of two forecasts: the spread of |ln(measured / predicted)| by what differs (0: no pairs), times e^(growth x difference "
-      "of "
-      "shares).\n  pairs: {{{}: {:.4g}",
+      "of shares).\n  pairs: {{{}: {:.4g}",
       kGrowthKey, model.growth);
   for (std::size_t kind = 0; kind < kChangeNames.size(); ++kind)
     text += fmt::format(", {}: {:.4g}", kChangeNames[kind], model.spread[kind]);

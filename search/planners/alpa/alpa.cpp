@@ -18,7 +18,8 @@ namespace search {
 namespace {
 
 constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
-constexpr double kShareOfFirstPass = 0.5;    // of the budget, at most
+constexpr std::int64_t kMostLayers = 1000;
+constexpr double kShareOfFirstPass = 0.5;  // of the budget, at most
 
 const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp", "intra-op"}[static_cast<std::size_t>(space)]; }
 
@@ -95,9 +96,9 @@ PipelineConfig pipelines_of(AlpaSpace space, const AlpaConfig& config) {
   return pipelines;
 }
 
-Refusal no_stages(const Problem& problem) {
+Refusal no_stages(const Problem& problem, std::size_t most) {
   return {Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
-                                          problem.model.name(), kMostStages, problem.cluster.device_count())};
+                                          problem.model.name(), most, problem.cluster.device_count())};
 }
 
 // The best plan so far of those that were made here.
@@ -132,7 +133,7 @@ class AlpaSearch {
     if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated)
       notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
     SearchResult r = std::move(confirmation_).result(budget_);
-    if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_));
+    if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_, config_.parts.most_stages()));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", searched, catalog_.size());
     return r;
@@ -235,7 +236,7 @@ std::vector<Option> options_of_alpa_alone() {
       {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
        "what stages are made of: segments as cuts come, layers by Alpa's dynamic program, layers of equally many operators, or layers by "
        "that program and equally many in each stage"},
-      {"layers", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
+      {"layers", WholeNumber{.least = 1, .most = kMostLayers, .by_default = static_cast<std::int64_t>(defaults.parts.layers)},
        "that operators are clustered into"},
       {"submeshes", Choice{{"all", "power-of-two"}},
        "blocks of GPUs of a stage: of every size that divides the GPUs, or inside a machine powers of two alone"},
@@ -247,8 +248,7 @@ std::vector<Option> options_of_alpa_alone() {
        "inside a stage every operator is cut in its own way, or all by samples (with a stage of ZeRO), or each along its largest loop"},
       {"between_stages", Choice{pcg::names<pcg::BetweenStages>()},
        "how tensors go from stage to stage in the plan (`plan.between_stages`); the search itself counts inter-stage transfers with the "
-       "local "
-       "all-gather, and with signal none"}};
+       "local all-gather, and with signal none"}};
 }
 
 std::vector<int> numbers(const OptionValues& o, std::string_view key) {
@@ -265,9 +265,11 @@ std::optional<OptionProblem> contradiction_of(const OptionValues& o) {
   const auto stages = static_cast<std::size_t>(o.whole_number("stages"));
   if (layers > 0 && !is_clustered)
     return OptionProblem{"layers_per_stage", "operators are not clustered into layers", "add clustering: dp"};
-  if (std::max(gpus, layers) > kMostStages)
-    return OptionProblem{gpus > layers ? "gpus_per_stage" : "layers_per_stage", "too many stages are listed",
-                         fmt::format("list {} at most", kMostStages)};
+  const std::size_t most = is_clustered ? static_cast<std::size_t>(o.whole_number("layers")) : kMostStages;
+  const char* key = gpus > most ? "gpus_per_stage" : stages > most ? "stages" : "layers_per_stage";
+  if (std::max({gpus, layers, stages}) > most)
+    return OptionProblem{key, fmt::format("there are more stages than {}", is_clustered ? "layers" : "are made of segments"),
+                         fmt::format("{} at most{}", most, is_clustered ? ", or more layers" : ", or add clustering: dp and layers")};
   if (gpus > 0 && layers > 0 && gpus != layers)
     return OptionProblem{"layers_per_stage", fmt::format("{} stages are listed, gpus_per_stage lists {}", layers, gpus),
                          "list one number for each stage"};
@@ -286,8 +288,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
             .searches = true,
             .options = with_limits(
                 {defaults.budget.seconds}, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
-                {{"stages", WholeNumber{.least = 1, .most = static_cast<std::int64_t>(kMostStages), .by_default = 0}, "of the pipeline",
-                  "as many as are best"},
+                {{"stages", WholeNumber{.least = 1, .most = kMostLayers, .by_default = 0}, "of the pipeline", "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
                  {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic program"},
                  {"recompute", Flag{defaults.settings.recompute}, "layers may be computed again from their inputs in the backward pass"},
@@ -298,6 +299,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
   if (space == AlpaSpace::all)
     for (Option& o : options_of_alpa_alone()) p.options.push_back(std::move(o));
   if (space == AlpaSpace::all) p.contradiction = contradiction_of;
+  if (space == AlpaSpace::samples) p.contradiction = [](const OptionValues& o) { return beyond_paper(o, {"update_sharding"}); };
   p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
     AlpaConfig config{.budget = limits_of(o),
                       .stages = static_cast<int>(o.whole_number("stages")),
@@ -316,10 +318,14 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
       config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
     }
-    if (is_of_paper(o)) {
+    if (is_of_paper(o) && space == AlpaSpace::samples) {
+      config.settings.update_sharding = false;
+    } else if (is_of_paper(o)) {
       config.transfers = false;
       config.parts.by = Clustering::layers;
       config.submeshes = Submeshes::powers_of_two;
+      if (space == AlpaSpace::stages_alone)
+        config.parts.layers = std::max(config.parts.layers, static_cast<std::size_t>(problem.cluster.device_count()));
     }
     return alpa_search(problem, space, config, c);
   };

@@ -36,12 +36,12 @@ std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
 
 }  // namespace
 
-std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes) {
+std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes, std::size_t most_stages) {
   const int devices = cluster.device_count(), machine = static_cast<int>(cluster.domain_devices(0).size());
   std::vector<int> sizes;
   for (int size = 1; size <= devices; ++size) {
     const bool is_in_shape = submeshes == Submeshes::all || size % machine == 0 || std::has_single_bit(static_cast<unsigned>(size));
-    if (is_in_shape && devices % size == 0 && devices / size <= static_cast<int>(kMostStages) &&
+    if (is_in_shape && devices % size == 0 && static_cast<std::size_t>(devices / size) <= most_stages &&
         (machine % size == 0 || size % machine == 0))
       sizes.push_back(size);
   }
@@ -88,7 +88,7 @@ std::vector<PipelineSetting> candidate_settings(std::int64_t global_batch, const
 
 double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
   double least = std::numeric_limits<double>::infinity();
-  for (const int size : stage_sizes(problem.cluster, Submeshes::all))
+  for (const int size : stage_sizes(problem.cluster, Submeshes::all, kMostStages))
     least =
         std::min(least, seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, problem.cluster.device_count()));
   return least;

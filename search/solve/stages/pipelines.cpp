@@ -145,8 +145,8 @@ RuledOut on_device(const StageCuts& cuts, int device) {
 }
 
 // A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages after it.
-int most_after(const StageRun& run, const std::vector<RuledOut>& ruled_out) {
-  int most = static_cast<int>(kMostStages);
+int most_after(const StageRun& run, const std::vector<RuledOut>& ruled_out, std::size_t parts) {
+  auto most = static_cast<int>(parts);
   for (const RuledOut& r : ruled_out)
     if (run.begin <= r.run.begin && run.end >= r.run.end && run.block.size <= r.run.block.size) most = std::min(most, r.after - 1);
   return most;
@@ -184,9 +184,8 @@ double kept_share(const PipelineSearch& s, const StagedGraph& staged) {
 
 // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be.
 double kept_copies(const PipelineSearch& s, const StagedGraph& staged) {
-  const auto stages =
-      static_cast<double>(std::min({static_cast<std::size_t>(s.setting.micro_batches), kMostStages, staged.parts().size()}));
-  return stages / 2 * kept_share(s, staged);
+  const auto most = static_cast<double>(std::min(s.config.parts.most_stages(), staged.parts().size()));
+  return std::min<double>(s.setting.micro_batches, most) / 2 * kept_share(s, staged);
 }
 
 Objective objective_of(const PipelineSetting& setting, double seconds_per_byte, double copies) {
@@ -200,7 +199,7 @@ Objective objective_of(const PipelineSetting& setting, double seconds_per_byte, 
 // Sizes of blocks that a stage may have, and that could be quick enough.
 std::vector<int> sizes_of(const PipelineSearch& s, std::span<const StageShape> shapes) {
   std::vector<int> sizes;
-  for (const int size : stage_sizes(s.problem.cluster, s.config.submeshes)) {
+  for (const int size : stage_sizes(s.problem.cluster, s.config.submeshes, s.config.parts.most_stages())) {
     const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& shape) {
       return size <= shape.largest_block && (size < s.devices ? shape.most_stages > 1 : shape.fewest_stages <= 1);
     });
@@ -279,13 +278,13 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
                          .machine = s.catalog.machine_size(),
                          .sizes = parts.sizes,
                          .fewest_stages = answer.shape.fewest_stages,
-                         .most_stages = answer.shape.most_stages,
+                         .most_stages = std::min(answer.shape.most_stages, s.config.parts.most_stages()),
                          .given = answer.shape.given,
                          .equally_many = s.config.parts.by == Clustering::equal_layers,
                          .micro_batches = s.setting.micro_batches,
                          .stays_full = s.setting.schedule == pcg::ScheduleKind::two_bw,
                          .seconds = [&](const StageRun& run) { return stages.seconds(run); },
-                         .most_after = [&](const StageRun& run) { return most_after(run, ruled_out); }};
+                         .most_after = [&](const StageRun& run) { return most_after(run, ruled_out, staged.parts().size()); }};
   std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
   while (ruled_out.size() < kMostRuledOut && !s.budget.time_is_up()) {
     const std::optional<StageCuts> cuts = cheapest_stages(question);

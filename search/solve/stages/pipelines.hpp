@@ -45,8 +45,8 @@ struct SettingsConfig {
 // inside a machine only these and whole machines (Alpa, section 5.2).
 enum class Submeshes { all, powers_of_two };
 
-// Returns: sizes of the blocks that a stage may have, ascending.
-[[nodiscard]] std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes);
+// Returns: sizes of the blocks that one of at most N stages may have, ascending.
+[[nodiscard]] std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes, std::size_t most_stages);
 
 struct PipelineConfig {
   std::size_t most_strategies = 24;  // as unity's (search/planners/unity/unity.hpp)
@@ -63,7 +63,7 @@ struct PipelineConfig {
 
 // The pipelines that are searched.
 struct StageShape {
-  std::size_t fewest_stages = 1, most_stages = kMostStages;
+  std::size_t fewest_stages = 1, most_stages = std::numeric_limits<std::size_t>::max();
   int largest_block = std::numeric_limits<int>::max();  // devices of a stage
   GivenStages given{};                                  // as many as fewest_stages and most_stages, where it is not empty
 };
