@@ -90,6 +90,12 @@ def gpus_of(cluster: dict[str, Any]) -> list[str]:
     return [f"gpu{g}" for g in range(cluster["node"]["gpus"]["count"])]
 
 
+def share_a_switch(cluster: dict[str, Any]) -> bool:
+    """All GPUs of a node have wires to one switch: two of them reach each other over no fewer wires than any do."""
+    near = ({b for a, b, _ in wires_of(cluster) if a == g and b.startswith(("switch", "fabric"))} for g in gpus_of(cluster))
+    return bool(set.intersection(*near))
+
+
 def are_joined(cluster: dict[str, Any], types: set[str]) -> bool:
     """Any two GPUs of a node have a wire of these types, or wires to one switch."""
     near: dict[str, set[str]] = {g: set() for g in gpus_of(cluster)}

@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from cluster_file import parsed
 from program import Program, Refused, Run, Scenario
-from scenario import changed, options_of, planner_of
+from scenario import REMOVED, changed, options_of, planner_of
 
 # Sums of the same doubles in another order.
 ROUNDING = 1e-9
@@ -81,24 +82,37 @@ class Case:
         return options_of(self.scenario).get(name, default)
 
     @functools.cached_property
-    def collisions(self) -> float:
-        """The share of the iteration that collisions of transfers may make or save.
+    def meetings(self) -> float:
+        """The share of the iteration that collisions of transfers may make or save at most.
 
         The engine is monotonic: streams run tasks in a fixed order, so that what is quicker lets nothing end later - but where transfers of
         several groups share links. There one that ends sooner may meet another, and one that ends later may miss it, as when a slower GPU
         takes replicas out of their lockstep at a common NIC (anomalies as of list scheduling: Graham 1969). Of two transfers that share a
-        link, each waits for the other during half of its time at most, so that at most half of what is exposed is at stake; it would
-        take all of them to change from missing to meeting each other, and the most that was followed to such a cause is 4 %.
+        link, each waits for the other during half of its time at most, so that at most half of what is exposed is at stake.
         """
         tensor = self.option("tensor", 1)
         alone = tensor in (1, self.run["gpus"]) and not any(self.option(axis, 1) > 1 for axis in ("pipeline", "context", "expert"))
         if alone and self.planner != "fsdp" and not self.option("zero") and not self.option("offload"):
             return ROUNDING
-        return min(0.04, 0.5 * self.run["breakdown_s"]["exposed_communication"] / seconds(self.run))
+        return 0.5 * self.run["breakdown_s"]["exposed_communication"] / seconds(self.run)
+
+    @property
+    def collisions(self) -> float:
+        """The share of `meetings` that a change of a part of the machine or of the work puts at stake: all, where several GPUs of a node share a
+        NIC, at which replicas meet in lockstep. Elsewhere all transfers would have to change from missing to meeting each other: the most that
+        was followed to such a cause is 4 %."""
+        nics = sum(str(c).strip("{'").startswith("nic") for c in self.cluster["node"].get("components", []))
+        shares = self.cluster["nodes"] > 1 and nics < self.cluster["node"]["gpus"]["count"]
+        return self.meetings if shares else min(0.04, self.meetings)
 
     def needs(self, *conditions: Any) -> None:
         if not all(conditions):
             raise SaysNothing
+
+    @property
+    def kept_split(self) -> dict[str, Any]:
+        """The change that lists the layers of each stage as they are: where anything else changes, `balanced` may choose others."""
+        return {"plan.layers_per_stage": split_of(self.run["plan_summary"]) or REMOVED}
 
     def ask(self, changes: dict[str, Any], *options: str) -> Run:
         """The first run of the scenario with changes (scenario.changed)."""
@@ -111,10 +125,21 @@ class Case:
         return {r["variant"]: r for r in runs if r["variant"] != "base" and r["replanned"] == replan and r["iteration_time_s"] is not None}
 
     def ask_plans(self, changes: list[dict[str, Any]]) -> list[Run | None]:
-        """The runs of the first plan with each of some changes of its options; None where it cannot be made."""
-        plans = [{**changed(self.scenario, {f"plan.{k}": v for k, v in c.items()})["plans"][0], "name": str(i)} for i, c in enumerate(changes)]
+        """The runs of the first plan, of the same stages, with each of some changes of its options; None where it cannot be made."""
+        wanted = [{**self.kept_split, **{f"plan.{k}": v for k, v in c.items()}} for c in changes]
+        plans = [{**changed(self.scenario, w)["plans"][0], "name": str(i)} for i, w in enumerate(wanted)]
         runs = {r["plan"]: r for r in self.program.answer({**self.scenario, "plans": plans})["runs"]}
         return [r if r["iteration_time_s"] is not None else None for r in (runs[p["name"]] for p in plans)]
+
+
+def split_of(summary: str) -> list[int]:
+    """Layers of each stage, from `layers per stage 2 + 13 x 3 + 1`; empty where they are equal, which is not said."""
+    said = re.search(r"layers per stage ([^,]+)", summary)
+    split: list[int] = []
+    for part in said[1].split(" + ") if said else []:
+        times, _, n = part.rpartition(" x ")
+        split += [int(n)] * int(times or 1)
+    return split
 
 
 def answered(runs: list[Run]) -> list[Run]:

@@ -94,6 +94,9 @@ TEST_CASE("signals do not go together with hand-overs that take time") {
   CHECK(key_of_problem("{layers_per_stage: [3, 3]}") == "layers_per_stage");
   CHECK(key_of_problem("{gpus_per_stage: [2, 2], layers_per_stage: [6], clustering: dp}") == "layers_per_stage");
   CHECK(key_of_problem("{gpus_per_stage: [2, 2], stages: 3}") == "stages");
+  CHECK(key_of_problem("{stages: 17}") == "stages");
+  CHECK(key_of_problem("{stages: 17, clustering: dp}") == "stages");
+  CHECK(key_of_problem("{stages: 17, clustering: dp, layers: 17}").empty());
 }
 
 TEST_CASE("what is asked for is given") {
@@ -127,6 +130,15 @@ TEST_CASE("stages have the GPUs and the layers that are asked for") {
   CHECK(given({{2, 1}, {}}).termination.is_infeasible());  // of four GPUs
   CHECK(given({{1, 3}, {}}).termination.is_infeasible());  // 3 do not divide 4
   CHECK(given({{}, {2, 2}}, search::Clustering::layers).termination.is_infeasible());
+}
+
+TEST_CASE("there are up to as many stages as layers that operators are clustered into") {
+  const test::Question q("{transformer: {layers: 20, hidden: 64, heads: 4, vocab: 96, sequence_length: 16}}", 5, 4, 20);
+  const search::SearchResult r =
+      in_space(q, search::AlpaSpace::all,
+               {.stages = 20, .settings = {.micro_batches = 20}, .parts = {.by = search::Clustering::layers, .layers = 20}});
+  REQUIRE(r.best);
+  CHECK(r.best->stages == 20);
 }
 
 TEST_CASE("Alpa is not worse than given stages, with any number of micro-batches") {

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from relation import ROUNDING, Case, Violations, at_least, at_most, between, equal, kernels, model_flops, peak, seconds, simulated
-from scenario import changed
+from cluster_file import share_a_switch
+from relation import ROUNDING, Case, Violations, at_least, at_most, between, equal, kernels, model_flops, peak, seconds, simulated, split_of
+from scenario import REMOVED, changed
 
 
 def _fixed(case: Case) -> dict[str, Any]:
-    """Where memory is short, schedules of chunks warm up in another way: a choice that a load is not to change."""
-    return {"plan.warm_up": "full"} if case.option("schedule") in ("interleaved", "flexible") else {}
+    """Choices that a load is not to change: layers of stages, and how schedules of chunks warm up where memory is short."""
+    return case.kept_split | ({"plan.warm_up": "full"} if case.option("schedule") in ("interleaved", "flexible") else {})
 
 
 @between
@@ -23,10 +24,10 @@ def longer_sequences(case: Case) -> Violations:
 
 @between
 def bigger_micro_batches(case: Case) -> Violations:
-    """A micro-batch of twice the samples has all that one has, and takes at most as long as two of them. Tolerance: of the time Case.collisions,
-    of memory rounding."""
+    """A micro-batch of twice the samples has all that one has, and takes at most as long as two of them - but for Megatron's fused softmax, which
+    wants whole fours of samples x heads. Tolerance: of the time Case.collisions, of memory rounding."""
     samples = case.option("micro_batch")
-    case.needs(samples)
+    case.needs(samples, case.transformer.get("attention") != "unfused")
     twice = case.ask({**_fixed(case), "plan.micro_batch": 2 * samples, "training.global_batch": 2 * case.scenario["training"]["global_batch"]})
     yield from at_least("peak of twice the micro-batch", peak(twice), peak(case.run), ROUNDING)
     yield from at_least("time of twice the micro-batch", seconds(twice), seconds(case.run), case.collisions)
@@ -68,33 +69,42 @@ def micro_batches_add_a_period(case: Case) -> Violations:
 
 @between
 def batches_together(case: Case) -> Violations:
-    """Two batches as one take longer than one, and no longer than one after the other, which would do. Tolerance: Case.collisions."""
+    """Two batches as one take longer than one, and no longer than one after the other, which would do - but where each gradient but the first is
+    added by a kernel of its own (PyTorch's AccumulateGrad): Megatron-Core's products add them. Tolerance: Case.collisions."""
     case.needs(case.planner != "data-parallel")
-    both = case.ask({**_fixed(case), "training.global_batch": 2 * case.scenario["training"]["global_batch"]})
-    yield from at_most("two batches", seconds(both), 2 * seconds(case.run), case.collisions)
-    yield from at_least("two batches", seconds(both), seconds(case.run), case.collisions)
+    fused = Case(case.program, changed(case.scenario, {"training.framework": "megatron-core"}), case.rng)
+    for batch in (case, fused):
+        both = batch.ask({**_fixed(batch), "training.global_batch": 2 * case.scenario["training"]["global_batch"]})
+        yield from at_least("two batches", seconds(both), seconds(batch.run), batch.collisions)
+    yield from at_most("two batches", seconds(both), 2 * seconds(fused.run), fused.collisions)
 
 
 @between
 def twice_the_replicas(case: Case) -> Violations:
-    """Replicas that share nothing out compute and hold the same, however many they are, and have more to synchronise. Tolerance: of memory half a
-    byte; of kernels, of twice as many GPUs the slowest is slower (docs/decisions/0021), by 0.46 x 0.048 at most, the step of a normal's
-    quantile from 2 to 4 times the largest `sustained_spread`; of the time Case.collisions."""
+    """Replicas that share nothing out compute and hold the same, however many they are, and have more to synchronise - over no more wires, if
+    all GPUs share a switch: wired to each other, groups of more have more. Tolerance: of memory half a byte; of kernels, of twice as
+    many GPUs the slowest is slower (docs/decisions/0021), by 0.46 x 0.048 at most, the step of a normal's quantile from 2 to 4 times the largest
+    `sustained_spread`; of the time Case.collisions, and of what is exposed 1 / n, as a switch that reduces has n + 1 parts of n of each GPU's
+    bytes (sim/collectives/in_switch.cpp)."""
     batch, optimizer = (case.scenario["training"][k] for k in ("global_batch", "optimizer"))
     case.needs(not case.option("zero"), case.planner != "fsdp", case.option("expert", 1) == 1, optimizer != "muon")  # which shares matrices out
     nodes, network = case.cluster["nodes"], case.cluster.get("network", {"type": "switch", "link": "infiniband"})
     case.needs(network["type"] != "torus")
-    twice = case.ask({"cluster": {**case.cluster, "nodes": 2 * nodes, "network": network}, "training.global_batch": 2 * batch})
+    cluster = {**case.cluster, "nodes": 2 * nodes, "network": network}
+    twice = case.ask({**_fixed(case), "cluster": cluster, "training.global_batch": 2 * batch})
     if simulated(twice).rpartition(" as ")[2] == simulated(case.run).rpartition(" as ")[2]:
         yield from at_least("kernels of twice the replicas", kernels(twice), kernels(case.run), ROUNDING)
         yield from at_most("kernels of twice the replicas", kernels(twice), kernels(case.run), 0.023)
     yield from equal("peak of twice the replicas", peak(twice), peak(case.run), 0, 1)
-    yield from at_least("time of twice the replicas", seconds(twice), seconds(case.run), case.collisions)
+    if share_a_switch(case.cluster):
+        saved = case.run["breakdown_s"]["exposed_communication"] / case.run["gpus"]
+        yield from at_least("time of twice the replicas", seconds(twice), seconds(case.run) - saved, case.collisions)
 
 
 @between
 def bigger_models(case: Case) -> Violations:
-    """More layers, a wider MLP or expert, or more words leave no kernel out. Tolerance: of the time Case.collisions, else rounding."""
+    """More layers, all on the stage that has most, a wider MLP or expert, or more words leave no kernel out. Tolerance: of the time
+    Case.collisions, else rounding."""
     t = case.transformer
     case.needs(t)
     grown = {"vocab": 2 * t["vocab"]}
@@ -105,7 +115,10 @@ def bigger_models(case: Case) -> Violations:
     if "pattern" not in t:
         grown["layers"] = 2 * t["layers"]
     for key, value in grown.items():
-        bigger = case.ask({**_fixed(case), f"model.transformer.{key}": value})
+        stages = split_of(case.run["plan_summary"])
+        if key == "layers" and stages:
+            stages[stages.index(max(stages))] += t["layers"]
+        bigger = case.ask({**_fixed(case), "plan.layers_per_stage": stages or REMOVED, f"model.transformer.{key}": value})
         yield from at_least(f"time with {key} {value}", seconds(bigger), seconds(case.run), case.collisions)
         yield from at_least(f"peak with {key} {value}", peak(bigger), peak(case.run), ROUNDING)
         yield from at_least(f"model FLOPs with {key} {value}", model_flops(bigger), model_flops(case.run), ROUNDING)
@@ -136,7 +149,7 @@ def padding_is_no_work(case: Case) -> Violations:
     t = case.transformer
     case.needs("experts" in t)
     fuller = [dict(zip(("expert_imbalance", "capacity_factor"), pair)) for pair in ((1, 1), (1.5, 1), (3, 1), (1, 1.5))]
-    even, *others = [case.ask({f"model.transformer.{k}": v for k, v in keys.items()}) for keys in fuller]
+    even, *others = [case.ask(_fixed(case) | {f"model.transformer.{k}": v for k, v in keys.items()}) for keys in fuller]
     places = t["top_k"] * t["sequence_length"] / t["experts"]
     for keys, run in zip(fuller[1:], others):
         yield from equal(f"model FLOPs with {keys}", model_flops(run), model_flops(even), ROUNDING)

@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 import json
-import re
 
-from relation import ROUNDING, Case, Violations, answered, at_least, at_most, between, equal, kernels, model_flops, peak, seconds, simulated
+from relation import ROUNDING, Case, Violations, answered, at_least, at_most, between, equal, kernels, model_flops, peak, seconds, simulated, split_of
 from scenario import REMOVED, changed
 
 
@@ -22,7 +21,7 @@ def the_same_work(case: Case) -> Violations:
 def sharding_more_holds_less(case: Case) -> Violations:
     """Each stage of ZeRO shares out what the one before keeps whole. Stage 2 makes the gradients of a block whole before it reduces them, and
     stage 3 gathers the weights of two, the one that is computed and the next. With one replica nothing is shared out, but by tensor ranks
-    that hold the same weight: latent attention's projections to its ranks are whole on each. Tolerance: these blocks;
+    that hold the same weight: latent attention's projections to its ranks are whole on each, and norms of cut sequences. Tolerance: these blocks;
     `generic`, as buffers of a framework may take more than is saved (DeepSpeed's buckets)."""
     case.needs(case.planner == "megatron")
     pipeline = case.option("pipeline", 1)
@@ -35,8 +34,8 @@ def sharding_more_holds_less(case: Case) -> Violations:
     gradients = weights * max(1, m["gradients"] / m["weights"])
     replicas = case.run["gpus"] // (case.option("tensor", 1) * case.option("context", 1) * pipeline)
     for z, less, more in zip(stages, runs, runs[1:]):
-        is_latent = "kv_rank" in t and case.option("tensor", 1) > 1
-        if replicas == 1 and not is_latent and case.option("context", 1) == 1 and case.option("schedule") != "dualpipe":  # two copies
+        holds_alike = case.option("tensor", 1) > 1 and ("kv_rank" in t or case.option("sequence_parallel"))
+        if replicas == 1 and not holds_alike and case.option("context", 1) == 1 and case.option("schedule") != "dualpipe":  # two copies
             yield from equal(f"peak of ZeRO {z + 1} to {z} with one replica", peak(more), peak(less), 0, 1)
         else:
             yield from at_most(f"peak of ZeRO {z + 1} to {z}", peak(more), peak(less) + (0, gradients, 2 * weights)[z], 0)
@@ -45,14 +44,17 @@ def sharding_more_holds_less(case: Case) -> Violations:
 @between
 def recomputing_holds_less(case: Case) -> Violations:
     """What is computed again is not kept, and costs its forward kernels once more. During one block's backward pass its activations are there in
-    any case; where passes are merged, beside those of another pass, of which the largest block counts. Tolerance: rounding."""
+    any case; where passes are merged, beside those of another pass, of which the largest block counts. Tolerance: rounding; of memory the output
+    of what is computed again, at most a micro-batch's activation: a checkpoint holds it during the backward pass (torch.utils.checkpoint)."""
     case.needs(case.planner == "megatron", case.option("schedule") != "dualpipe")
     kinds = ["none", "selective", "full", {"modules": ["norm"]}, {"modules": ["attention"]}, {"modules": ["mlp"]}, {"blocks": 1}]
     base, *others = case.ask_plans([{"recompute": k, "offload": REMOVED} for k in kinds])
     case.needs(base)
+    t = case.transformer
+    output = 4 * case.option("micro_batch", 1) * t["sequence_length"] * t["hidden"] if t else 0
     for kind, run in zip(kinds[1:], others):
         if run:
-            yield from at_most(f"peak of recompute {kind}", peak(run), peak(base), ROUNDING)
+            yield from at_most(f"peak of recompute {kind}", peak(run), peak(base) + output, ROUNDING)
             if simulated(run) == simulated(base):
                 yield from at_least(f"kernels of recompute {kind}", kernels(run), kernels(base), ROUNDING)
 
@@ -124,12 +126,12 @@ def more_tensor_ranks_hold_less(case: Case) -> Violations:
 def no_layer_elsewhere_is_better(case: Case) -> Violations:
     """`balanced` makes the slowest stage as quick as can be. With many micro-batches that stage is the iteration, so that no split with one layer
     on another stage beats it, nor equal stages. Tolerance: 2 %, which the ramp and messages of one split may have over another's of equal
-    maxima."""
+    maxima; and Case.collisions, which the estimate that chooses does not see."""
     stages, layers = case.option("pipeline", 1), case.transformer.get("layers", 0)
     case.needs(case.planner == "megatron", stages > 1, "pattern" not in case.transformer)
     once = {"plan.schedule": "1f1b", "plan.chunks": REMOVED, "training.global_batch": 8 * case.scenario["training"]["global_batch"]}
     many = Case(case.program, changed(case.scenario, {**once, "plan.layers_per_stage": "balanced"}), case.rng)
-    split = _split_of(many.run["plan_summary"], layers, stages)
+    split = split_of(many.run["plan_summary"]) or [layers // stages] * stages
     moved = [[n - (s == a) + (s == b) for s, n in enumerate(split)] for a in range(stages) for b in range(stages) if a != b]
     moved = [m for m in moved if min(m) >= 0 and all(m[1:-1])]
     others = case.rng.sample(moved, min(len(moved), 10))
@@ -137,19 +139,7 @@ def no_layer_elsewhere_is_better(case: Case) -> Violations:
         others.append([layers // stages] * stages)
     for other, run in zip(others, many.ask_plans([{"layers_per_stage": o} for o in others])):
         if run:
-            yield from at_least(f"layers {other}, to balanced {split}", seconds(run), seconds(many.run), 0.02)
-
-
-def _split_of(summary: str, layers: int, stages: int) -> list[int]:
-    """Layers of each stage, from `layers per stage 2 + 13 x 3 + 1`; equal ones are not said."""
-    said = re.search(r"layers per stage ([^,]+)", summary)
-    if not said:
-        return [layers // stages] * stages
-    split: list[int] = []
-    for part in said[1].split(" + "):
-        times, _, n = part.rpartition(" x ")
-        split += [int(n)] * int(times or 1)
-    return split
+            yield from at_least(f"layers {other}, to balanced {split}", seconds(run), seconds(many.run), 0.02 + many.collisions)
 
 
 @between
