@@ -41,20 +41,20 @@ Account each_sum(const Account& at, const Account& next, auto of) {
 
 Account account_of(const Accounts& a) {
   const Predecessors predecessors(a);
-  std::vector<double> executed(a.folded.transfers.size(), 0);
+  std::vector<double> ran(a.folded.transfers.size(), 0);
   profiles::ByBasis<base::Seconds> compute;
   for_each_task(a, [&](const Entry& e, Interval, const BlockInstance&) {
-    if (const auto* moved = std::get_if<TransferRun>(&e.work)) executed[moved->transfer] += 1;
+    if (const auto* moved = std::get_if<TransferRun>(&e.work)) ran[moved->transfer] += 1;
     if (const auto* run = std::get_if<KernelRun>(&e.work))
       for (const profiles::Basis b : profiles::kBases) compute[b] += run->by_basis[b];
   });
-  return {a.timeline.makespan,  break_down(a, predecessors), critical_path(a, predecessors), std::move(executed), compute,
-          a.timeline.activities};
+  return {a.timeline.makespan, break_down(a, predecessors), critical_path(a, predecessors), std::move(ran), compute, a.timeline.activities};
 }
 
 void split_waits(std::vector<Breakdown>& stages, base::Seconds all, double empty) {
   for (Breakdown& b : stages) {
-    const base::Seconds waits = b.bubble;
+    const base::Seconds idle = std::max(b.idle, base::Seconds()), waits = b.bubble + b.idle - idle;
+    b.idle = idle;
     b.bubble = std::min(waits, all * empty);
     b.imbalance = waits - b.bubble;
   }

@@ -60,7 +60,7 @@ struct Account {
 // Cost: O(tasks log tasks).
 [[nodiscard]] std::vector<Breakdown> break_down(const Accounts& a, const Predecessors& predecessors);
 
-// Moves what is above `empty` of an iteration of `all` from bubble to imbalance.
+// Moves what is above `empty` of an iteration of `all` from bubble to imbalance. Idle below 0, of 2BW's hosts that get ahead, shortens it.
 void split_waits(std::vector<Breakdown>& stages, base::Seconds all, double empty);
 // Requires: there are some.
 [[nodiscard]] Breakdown mean_of(std::span<const Breakdown> stages);

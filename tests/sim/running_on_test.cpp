@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "plan_builder.hpp"
 #include "profiles/framework_profile.hpp"
+#include "sim/accounting/account.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
 #include "tests/about.hpp"
@@ -48,6 +50,17 @@ TEST_CASE("gradients that are reduced in their pass make a pipeline that stays f
     return sim::simulate_plan(plan, test::star(1, 4, "150 GB/s", "1 us")).iteration_time.value();
   };
   CHECK(seconds(true) <= seconds(false) * (1 + 1e-9));
+}
+
+TEST_CASE("idle time below 0, of hosts that get ahead from one iteration to the next, is less waiting for other stages") {
+  sim::Breakdown b;
+  b.bubble = base::Seconds(5);
+  b.idle = base::Seconds(-2);
+  std::vector stages{b};
+  sim::split_waits(stages, base::Seconds(10), 0.1);
+  CHECK(stages[0].idle == base::Seconds());
+  CHECK(stages[0].bubble.value() == test::about(1.0));
+  CHECK(stages[0].imbalance.value() == test::about(2.0));
 }
 
 TEST_CASE("two versions of the weights, one of all else, and the activations of 1F1B") {
