@@ -97,13 +97,22 @@ class Case:
         return 0.5 * self.run["breakdown_s"]["exposed_communication"] / seconds(self.run)
 
     @property
-    def collisions(self) -> float:
-        """The share of `meetings` that a change of a part of the machine or of the work puts at stake: all, where several GPUs of a node share a
-        NIC, at which replicas meet in lockstep. Elsewhere all transfers would have to change from missing to meeting each other: the most that
-        was followed to such a cause is 4 %."""
+    def shares_a_nic(self) -> bool:
+        """Several GPUs of a node share a NIC, at which replicas meet in lockstep, or miss each other."""
         nics = sum(str(c).strip("{'").startswith("nic") for c in self.cluster["node"].get("components", []))
-        shares = self.cluster["nodes"] > 1 and nics < self.cluster["node"]["gpus"]["count"]
-        return self.meetings if shares else min(0.04, self.meetings)
+        return self.cluster["nodes"] > 1 and nics < self.cluster["node"]["gpus"]["count"]
+
+    @property
+    def collisions(self) -> float:
+        """The share of `meetings` that a change of a part of the machine or of the work puts at stake: all, where GPUs share a NIC. Elsewhere all
+        transfers would have to change from missing to meeting each other: the most that was followed to such a cause is 4 %."""
+        return self.meetings if self.shares_a_nic else min(0.04, self.meetings)
+
+    @property
+    def terms(self) -> int:
+        """The iterations whose ends one iteration's time is made of. Their roundings add up: with 2BW, which never drains, an iteration is the
+        difference of six and five (sim/simulation.cpp)."""
+        return 11 if self.option("schedule") == "2bw" else 1
 
     def needs(self, *conditions: Any) -> None:
         if not all(conditions):

@@ -60,11 +60,13 @@ def no_step_in_tokens(case: Case) -> Violations:
 @between
 def micro_batches_add_a_period(case: Case) -> Violations:
     """A pipeline that is full repeats itself: from then on equal numbers of micro-batches add equal times. Tolerance: 0.5 % of a step, by which a
-    period of several micro-batches may begin elsewhere."""
+    period of several micro-batches may begin elsewhere; Case.meetings where GPUs share a NIC, at which replicas may drift for some thirty
+    micro-batches before they meet in another order."""
     case.needs(case.planner == "megatron")
     batch = case.scenario["training"]["global_batch"]
     times = [seconds(case.ask({**_fixed(case), "training.global_batch": n * batch})) for n in (6, 9, 12)]
-    yield from equal(f"another {3 * batch} samples", times[1] - times[0], times[2] - times[1], 0.005)
+    yield from equal(f"another {3 * batch} samples", times[1] - times[0], times[2] - times[1],
+                     max(0.005, case.meetings if case.shares_a_nic else 0))
 
 
 @between
