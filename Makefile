@@ -99,7 +99,9 @@ accuracy: build
 
 docs: build
 	tools/docs/shown_outputs.py build/foreshard README.md docs/tutorial.md
-	for kind in scenario cluster model plan rules device framework network; do build/foreshard schema $$kind >docs/schemas/$$kind.schema.json || exit 1; done
+	cmake --preset test
+	cmake --build build-test -j $(JOBS) --target docs_test
+	UPDATE_GOLDEN=1 build-test/docs_test -tc='committed schemas*'
 
 page:
 	@cmake/require_packages.sh $(PAGE_PACKAGES)

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "reports/schema/key_tables.hpp"
+#include "tests/docs/schema/key_tables.hpp"
 
 namespace test {
-
-using reports::code_words, reports::KeyRow, reports::KeyTable, reports::tables_of;
 
 // What a type says. Values are YAML, as a person writes them.
 struct Samples {

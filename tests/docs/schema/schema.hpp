@@ -1,10 +1,11 @@
 #pragma once
-// JSON Schemas of our files, made of the tables of docs/formats (key_tables.hpp), which are compiled in, and of the planners' options.
+// The JSON Schemas of docs/schemas, which are compiled in, made again of the tables of docs/formats (key_tables.hpp) and of the planners'
+// options.
 
 #include <string>
 #include <vector>
 
-namespace reports {
+namespace test {
 
 // "scenario", "cluster", "model", ...
 [[nodiscard]] std::vector<std::string> schema_kinds();
@@ -13,4 +14,4 @@ namespace reports {
 // divide, `foreshard check` finds. Requires: one of schema_kinds().
 [[nodiscard]] std::string schema_json(const std::string& kind);
 
-}  // namespace reports
+}  // namespace test

@@ -1,4 +1,4 @@
-#include "reports/schema/schema.hpp"
+#include "tests/docs/schema/schema.hpp"
 
 #include <fmt/core.h>
 
@@ -9,14 +9,11 @@
 #include <string_view>
 
 #include "base/check.hpp"
-#include "base/embedded/embedded_files.hpp"
-#include "reports/schema/key_tables.hpp"
 #include "search/planners.hpp"
+#include "tests/docs/file_text.hpp"
+#include "tests/docs/schema/key_tables.hpp"
 
-namespace reports {
-
-base::EmbeddedFiles format_pages();  // written by CMake from docs/formats
-
+namespace test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -36,11 +33,11 @@ struct Kind {
   std::vector<const char*> required;
 };
 
-const std::vector<Place> kModel = {{"Model: Beside a source these override its numbers:", "model", false, false},
-                                   {"Model: Low-rank adapters (LoRA), beside any source:", "model", false, false},
-                                   {"Transformer: The map of `transformer`:", "model.transformer", true, false},
-                                   {"ONNX", "model", false, false}};
-const std::vector<Place> kCluster = {{"Cluster", "cluster", false, true}, {"Networks", "cluster.network", false, true}};
+const std::vector<Place> kModelPlaces = {{"Model: Beside a source these override its numbers:", "model", false, false},
+                                         {"Model: Low-rank adapters (LoRA), beside any source:", "model", false, false},
+                                         {"Transformer: The map of `transformer`:", "model.transformer", true, false},
+                                         {"ONNX", "model", false, false}};
+const std::vector<Place> kClusterPlaces = {{"Cluster", "cluster", false, true}, {"Networks", "cluster.network", false, true}};
 
 std::vector<Place> joined(std::vector<Place> a, const std::vector<Place>& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -54,10 +51,10 @@ const std::vector<Kind> kSchemaKinds = {
              {"Training", "training", true, false},
              {"What-ifs", "what_if[]", true, false},
              {"Capacity", "capacity", true, false}},
-            joined(kModel, kCluster)),
+            joined(kModelPlaces, kClusterPlaces)),
      {"foreshard", "model", "training"}},
-    {"cluster", "A cluster", kCluster, {"foreshard", "cluster"}},
-    {"model", "A model", kModel, {"foreshard", "model"}},
+    {"cluster", "A cluster", kClusterPlaces, {"foreshard", "cluster"}},
+    {"model", "A model", kModelPlaces, {"foreshard", "model"}},
     {"plan",
      "A saved plan",
      {{"Plan file", "plan", false, false}, {"Plan file: An operator, computing or parallel:", "plan.operators[]", false, false}},
@@ -145,11 +142,7 @@ void describe(Json& at, const Json& type, const KeyRow& row, bool scalable) {
 }
 
 const std::vector<KeyTable>& tables() {
-  static const std::vector<KeyTable> all = [] {
-    std::string text;
-    for (const std::string& name : format_pages().names()) text += std::string(format_pages().text(name)) + "\n";
-    return tables_of(text);
-  }();
+  static const std::vector<KeyTable> all = tables_of(formats_text());
   return all;
 }
 
@@ -238,4 +231,4 @@ std::string schema_json(const std::string& name) {
   return j.dump(1) + "\n";
 }
 
-}  // namespace reports
+}  // namespace test

@@ -1,11 +1,11 @@
-#include "reports/schema/key_tables.hpp"
+#include "tests/docs/schema/key_tables.hpp"
 
 #include <algorithm>
 #include <regex>
 #include <sstream>
 #include <utility>
 
-namespace reports {
+namespace test {
 namespace {
 
 std::string trimmed(const std::string& s) {
@@ -87,4 +87,4 @@ std::vector<std::string> code_words(const std::string& text) {
   return words;
 }
 
-}  // namespace reports
+}  // namespace test

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace reports {
+namespace test {
 
 struct KeyRow {
   std::vector<std::string> keys;        // whole paths under the table's place: "network.links", "node.wires[].link"
@@ -24,4 +24,4 @@ struct KeyTable {
 // The words in backticks, in order.
 [[nodiscard]] std::vector<std::string> code_words(const std::string& text);
 
-}  // namespace reports
+}  // namespace test
