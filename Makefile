@@ -95,7 +95,8 @@ accuracy: build
 	cp tools/converters/points/*.csv build/accuracy
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
-	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=$(DATA)/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+	python3 tools/converters/measurements_from_tables.py build/accuracy/collectives $(COLLECTIVES:%=$(DATA)/collectives/%.csv)
+	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=build/accuracy/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
 
 docs: build
 	tools/docs/shown_outputs.py build/foreshard README.md docs/tutorial.md

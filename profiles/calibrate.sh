@@ -3,9 +3,12 @@
 # DATA is a folder with operators/*.csv; each row names its source. What is written into profiles/devices/*.yaml is the part
 # `fitted:` only. Takes some minutes; the same tables give the same files.
 set -eu
-data=${1:?"usage: profiles/calibrate.sh DATA [PROGRAM]"}/operators
+tables=${1:?"usage: profiles/calibrate.sh DATA [PROGRAM]"}/operators
 program=${2:-build/foreshard}
 devices=$(dirname "$0")/devices
+data=$(mktemp -d)   # the tables as measurements
+trap 'rm -rf "$data"' EXIT
+python3 "$(dirname "$0")/../tools/converters/measurements_from_tables.py" "$data" "$tables"/*.csv
 attention=$(dirname "$0")/tables/cudnn_attention.csv   # ships: rows that DATA does not have
 
 # fit DEVICE [options and tables]: adds to what the device's file holds.

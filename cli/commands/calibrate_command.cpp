@@ -212,7 +212,7 @@ void add_calibrate(CLI::App& app, Action& action) {
   const auto f = std::make_shared<CalibrateFlags>();
   CLI::App* c = app.add_subcommand(
       "calibrate", "Fit a device profile to kernels, a network profile to collectives, or a framework profile to iterations, all measured");
-  c->add_option("data", f->files, "Tables of measurements: our CSV, or public tables that are known by their header")->required();
+  c->add_option("data", f->files, "Tables of measurements, or of points with --framework")->required();
   CLI::Option* device = c->add_option("--device", f->device, "The device profile to fit: a name, or a file to start from");
   CLI::Option* network = c->add_option("--network", f->network, "The network profile to fit instead: a name, or a file to start from");
   network->excludes(device);

@@ -14,7 +14,7 @@ namespace measured {
 
 CsvTable::CsvTable(std::string_view text, std::string file) : file_(std::move(file)), table_(base::parse_csv(std::string(text), file_)) {}
 
-bool CsvTable::has_all(const std::vector<std::string_view>& columns) const {
+bool CsvTable::has_all(std::span<const std::string_view> columns) const {
   return std::ranges::all_of(columns, [&](std::string_view c) { return table_.find(c).has_value(); });
 }
 
@@ -24,12 +24,12 @@ const std::string& CsvTable::cell(const CsvRow& row, std::string_view column) co
   return row.cells[*at];
 }
 
-std::optional<double> CsvTable::number(const CsvRow& row, std::string_view column, double unit) const {
+std::optional<double> CsvTable::number(const CsvRow& row, std::string_view column) const {
   const std::string& text = cell(row, column);
   if (text.empty()) return std::nullopt;
   const auto value = base::parse_number(text);
   if (!value) complain(row, fmt::format("{}: \"{}\" is no number", column, text));
-  return *value * unit;
+  return value;
 }
 
 std::string CsvTable::source(const CsvRow& row) const { return fmt::format("{}:{}", file_, row.mark.line); }

@@ -1,6 +1,6 @@
 #pragma once
 // Measured times of single kernels and of collectives, which calibration fits and validation compares with. They have one form, whatever
-// file they came from: our own CSV (docs/formats/measurements.md), a public table recognised by its header, or an imported trace.
+// file they came from: our own CSV (docs/formats/measurements.md), which tools/converters makes of public tables, or an imported trace.
 // Start here: read_measurements(); the tables that it knows: tables.hpp; measured iterations: points.hpp.
 
 #include <string>
@@ -39,8 +39,8 @@ struct Measurements {
 };
 
 // Reads a CSV file's text; `file` names it in messages. Rows that cannot be used are left out with a note: those
-// without a time, and in public tables those of a device that has no profile. Our own table may name a device that has none yet.
-// Throws: base::InputError when the header is neither ours nor a known table's, or a cell is not what its column holds.
+// without a time, say. A table may name a device that has no profile yet, and have other columns besides.
+// Throws: base::InputError when it has not all columns of either table, or a cell is not what its column holds.
 [[nodiscard]] Measurements read_measurements(std::string_view text, const std::string& file);
 
 }  // namespace measured

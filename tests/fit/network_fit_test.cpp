@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/diagnostics.hpp"
 #include "base/yaml/parse.hpp"
@@ -13,6 +11,7 @@
 #include "profiles/fit/network_fit.hpp"
 #include "sim/collectives/plan_collective.hpp"
 #include "tests/about.hpp"
+#include "tests/fit/converted.hpp"
 #include "tests/shared_data.hpp"
 #include "topology/load.hpp"
 
@@ -128,10 +127,7 @@ TEST_CASE("profiles that ship against public tables (needs shared data)" * test:
   measured::Measurements all;
   for (const char* const name :
        {"aiconfigurator_nccl_intranode.csv", "vtrain_nccl_allreduce_a100_v100.csv", "nccl_tests_public_tables.csv"}) {
-    std::ifstream in(test::shared_data("collectives") / name);
-    std::stringstream text;
-    text << in.rdbuf();
-    const auto m = measured::read_measurements(text.str(), name);
+    const auto m = test::converted(std::string("collectives/") + name);
     all.collectives.insert(all.collectives.end(), m.collectives.begin(), m.collectives.end());
   }
   for (const char* const name : {"v100-nvlink", "a100-nvswitch", "h100-nvswitch", "h200-nvswitch", "b200-nvswitch", "nvl72"}) {

@@ -9,6 +9,7 @@
 
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
+#include "tests/fit/converted.hpp"
 #include "tests/shared_data.hpp"
 
 using pcg::KernelKind;
@@ -17,11 +18,8 @@ using pcg::Precision;
 namespace {
 
 std::vector<measured::KernelMeasurement> held_out_rows(const std::string& file, const std::string& device, KernelKind kind, Precision p) {
-  std::ifstream in(test::shared_data("operators") / file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
   std::vector<measured::KernelMeasurement> rows;
-  for (const auto& m : measured::read_measurements(text.str(), file).kernels)
+  for (const auto& m : test::converted("operators/" + file).kernels)
     if (m.device == device && m.kernel.kind == kind && m.precision == p && fit::is_held_out(m.kernel, m.precision)) rows.push_back(m);
   return rows;
 }
