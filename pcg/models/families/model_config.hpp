@@ -59,7 +59,4 @@ using ModelConfig = std::variant<TransformerConfig, EncoderDecoderConfig, Vision
 // ResNeXt-50 32x4d (Xie et al., arXiv 1611.05431), the wide ResNets of Alpa's evaluation (OSDI'22, table 7), Inception-v3.
 [[nodiscard]] std::map<std::string, std::function<Graph(std::int64_t batch)>, std::less<>> convolutional_networks();
 
-// The other networks of Unity's evaluation and their like: each makes its graph for a batch.
-[[nodiscard]] std::map<std::string, std::function<Graph(std::int64_t batch)>, std::less<>> unity_networks();
-
 }  // namespace pcg::models
