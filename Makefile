@@ -96,7 +96,8 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
 	python3 tools/converters/measurements_from_tables.py build/accuracy/collectives $(COLLECTIVES:%=$(DATA)/collectives/%.csv)
-	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=build/accuracy/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --tables docs/accuracy.md
+	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=build/accuracy/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --json build/accuracy/result.json
+	tools/docs/accuracy_tables.py build/accuracy/result.json docs/accuracy.md
 
 docs: build
 	tools/docs/shown_outputs.py build/foreshard README.md docs/tutorial.md

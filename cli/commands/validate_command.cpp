@@ -18,7 +18,7 @@ constexpr std::uint64_t kSeed = 1;  // of the random halves
 
 struct ValidateFlags {
   std::vector<std::string> data, limits;
-  std::string json, report, write_intervals, tables;
+  std::string json, report, write_intervals;
   int jobs = 1;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
@@ -39,21 +39,15 @@ confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Re
   return a;
 }
 
-std::string with_tables(const ValidateFlags& f, const std::string& tables) {
-  return reports::with_tables(read_to_renew(f.tables), tables, f.tables);
-}
-
 int validate(const ValidateFlags& f) {
   std::vector<confidence::Limit> limits;
   for (const std::string& text : f.limits) limits.push_back(confidence::read_limit(text));
-  check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}, {"--tables", f.tables}});
-  if (!f.tables.empty()) (void)with_tables(f, "");  // has it a place for them?
+  check_outputs({{"--json", f.json}, {"--report", f.report}, {"--write-intervals", f.write_intervals}});
   std::vector<confidence::Residual> residuals;
   const confidence::Assessment a = assess(f, residuals);
   const std::vector<std::string> misses = confidence::missed(a, limits);
   if (!f.json.empty()) write_text(f.json, reports::json_report(a));
   if (!f.report.empty()) write_text(f.report, reports::validation_page(a));
-  if (!f.tables.empty()) write_text(f.tables, with_tables(f, reports::markdown_tables(a)));
   if (!f.write_intervals.empty()) {
     if (residuals.empty()) base::refuse("--write-intervals", "no point has a forecast, so there are no residuals");
     scenarios::IntervalModel model = confidence::fit_intervals(residuals);
@@ -79,7 +73,6 @@ void add_validate(CLI::App& app, Action& action) {
                 "GROUP:reserved=10%; mpt-* is a prefix");
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024));
   c->add_option("--write-intervals", f->write_intervals, "Write the residuals' quantiles, from which forecasts get their intervals");
-  c->add_option("--tables", f->tables, "Put the tables between the accuracy markers of this Markdown file");
   add_quiet(*c, f->verbosity, "Neither table nor progress");
   set_action(*c, action, [f] { return validate(*f); });
 }

@@ -82,8 +82,8 @@ std::string scenario_page(std::span<const ReportedScenario> scenarios) {
 }
 
 std::string validation_page(const confidence::Assessment& a) {
-  return page("Predicted against measured - Foreshard",
-              "<p>This page draws with a script. validate --tables writes its tables as text.</p>", validation_page_data(a));
+  return page("Predicted against measured - Foreshard", "<p>This page draws with a script. validate prints its tables as text.</p>",
+              validation_page_data(a));
 }
 
 }  // namespace reports

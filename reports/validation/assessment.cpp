@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <string_view>
 
-#include "base/diagnostics.hpp"
 #include "reports/layout/table.hpp"
 
 namespace reports {
@@ -69,42 +66,6 @@ std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   for (const confidence::Subject s : kSubjects)
     if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
   return tables;
-}
-
-// Iterations: forecasts beside a closed formula whose constant was fitted without the group, the machine or the family of models, and how
-// well forecasts choose among plans of one question; no rows where nothing is known of the points.
-FigureTable comparison_table(const confidence::Assessment& a) {
-  FigureTable t{confidence::Subject::iteration,
-                {"group", "points", "forecast", "formula, group left out", "machine left out", "family left out", "questions",
-                 "tau of plans", "over 5 % apart", "of the truth", "regret", "runs scatter", "bias"},
-                {}};
-  const auto error = [](const std::optional<double>& share) { return share ? percent(*share) : std::string(kNothing); };
-  const auto tau = [](const std::optional<double>& value) { return value ? fmt::format("{:.3f}", *value) : std::string(kNothing); };
-  for (const confidence::GroupAssessment& g : a.groups) {
-    if (!g.formula.group && !g.formula.machine && !g.formula.family) continue;
-    const confidence::Choices c = g.choices.value_or(confidence::Choices{});
-    const bool chooses = c.questions > 0;
-    t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), error(g.formula.group), error(g.formula.machine),
-                      error(g.formula.family), chooses ? std::to_string(c.questions) : kNothing, chooses ? tau(c.tau) : kNothing,
-                      tau(c.tau_apart), tau(c.tau_of_truth), chooses ? percent(c.regret) : kNothing,
-                      g.repeats ? percent(g.repeats->scatter) : kNothing, signed_percent(g.time.bias)});
-  }
-  return t;
-}
-
-std::string comparison_sentence(const confidence::Assessment& a) {
-  std::size_t closer = 0;
-  std::vector<double> forecasts, formulas;
-  for (const confidence::GroupAssessment& g : a.groups) {
-    if (!g.formula.group || g.time.n == 0) continue;
-    closer += g.time.mean < *g.formula.group;
-    forecasts.push_back(g.time.mean);
-    formulas.push_back(*g.formula.group);
-  }
-  if (forecasts.empty()) return {};
-  return fmt::format(
-      "Forecasts are closer than the formula in {} of {} groups; the median over groups of their mean errors is {}, the formula's {}.",
-      closer, forecasts.size(), percent(confidence::median(forecasts)), percent(confidence::median(formulas)));
 }
 
 // Intervals for points that their fit had not seen, a row for each way of leaving points out.
@@ -166,12 +127,6 @@ FigureTable size_table(const confidence::Assessment& a) {
 
 std::string plural_of(confidence::Subject s) { return std::string(confidence::to_text(s)) + (s == confidence::Subject::memory ? "" : "s"); }
 
-std::string heading_of(confidence::Subject s) {
-  std::string heading = plural_of(s);
-  heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
-  return heading;
-}
-
 std::string aligned(const FigureTable& figures) {
   std::vector<Table::Column> columns;
   for (const std::string& title : figures.columns) columns.push_back(columns.empty() ? left(title) : right(title));
@@ -200,48 +155,6 @@ std::string worst_cases(const confidence::Assessment& a, const confidence::Group
   return text;
 }
 
-std::string line_of(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += "| " + cell + " ";
-  return line + "|\n";
-}
-
-// The names of groups are on the left, figures on the right.
-std::string rule_of(std::size_t columns) {
-  std::string line = "|---";
-  for (std::size_t c = 1; c < columns; ++c) line += "|---:";
-  return line + "|\n";
-}
-
-// Figures that a page needs not have for each group: the text and the JSON of `validate` have them.
-constexpr std::array<std::string_view, 10> kForText = {"machine left out", "family left out", "questions", "regret",      "over 5 % apart",
-                                                       "of the truth",     "runs scatter",    "tau",       "unseen half", "median"};
-
-// A column of percentages has their unit in its heading.
-void say_unit_once(FigureTable& t, std::size_t column) {
-  const auto is_percentage = [&](const Row& r) { return r[column] == kNothing || r[column].ends_with(" %"); };
-  if (!std::ranges::all_of(t.rows, is_percentage)) return;
-  for (Row& r : t.rows)
-    if (r[column] != kNothing) r[column].resize(r[column].size() - 2);
-  t.columns[column] += ", %";
-}
-
-FigureTable for_page(FigureTable t) {
-  for (std::size_t c = t.columns.size(); c-- > 0 && t.subject == confidence::Subject::iteration;)
-    if (std::ranges::find(kForText, t.columns[c]) != kForText.end()) drop_column(t, c);
-  for (std::size_t c = 1; c < t.columns.size(); ++c) say_unit_once(t, c);
-  return t;
-}
-
-// All groups whose memory was measured, of iterations too.
-FigureTable memory_table(const confidence::Assessment& a) {
-  FigureTable t{confidence::Subject::memory, {"group", "points", "peak memory", "reserved"}, {}};
-  const auto error = [](const std::optional<confidence::ErrorStatistics>& e) { return e ? percent(e->mean) : std::string(kNothing); };
-  for (const confidence::GroupAssessment& g : a.groups)
-    if (g.peak || g.reserved) t.rows.push_back({g.name, std::to_string(g.points), error(g.peak), error(g.reserved)});
-  return t;
-}
-
 }  // namespace
 
 std::string text_report(const confidence::Assessment& a) {
@@ -258,41 +171,6 @@ std::string text_report(const confidence::Assessment& a) {
   for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);
   return text;
-}
-
-std::string markdown_tables(const confidence::Assessment& a) {
-  std::string text;
-  const auto add = [&](const std::string& heading, FigureTable whole) {
-    const FigureTable t = for_page(std::move(whole));
-    text += fmt::format("{}### {}\n\n", text.empty() ? "" : "\n", heading) + line_of(t.columns) + rule_of(t.columns.size());
-    for (const auto& row : t.rows) text += line_of(row);
-  };
-  if (const FigureTable t = a.unseen ? source_table(*a.unseen) : FigureTable{}; !t.rows.empty()) add("Sources that made no interval", t);
-  if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
-    add("Intervals of points that did not make them", t);
-  if (const FigureTable t = left_out_table(a); !t.rows.empty()) add("Comparisons, of sources that did not make them", t);
-  const FigureTable compared = comparison_table(a);
-  if (!compared.rows.empty()) {
-    add("Iterations, beside a closed formula", compared);
-    text += "\n" + comparison_sentence(a) + "\n";
-  }
-  for (const FigureTable& t : figure_tables(a))
-    if (t.subject == confidence::Subject::kernel || (t.subject == confidence::Subject::iteration && compared.rows.empty()))
-      add(heading_of(t.subject), t);
-  if (const FigureTable t = size_table(a); !t.rows.empty()) add("Collectives: mean errors by their bytes", t);
-  if (const FigureTable t = memory_table(a); !t.rows.empty()) add("Memory", t);
-  return text;
-}
-
-// Markers that come twice, or in the other order, would make it a guess what to replace.
-std::string with_tables(const std::string& document, const std::string& tables, const std::string& name) {
-  const std::string begin = "<!-- accuracy: begin -->\n", end = "<!-- accuracy: end -->";
-  const std::size_t from = document.find(begin), to = document.find(end);
-  const bool once = from < to && to != std::string::npos && document.rfind(begin) == from && document.rfind(end) == to;
-  if (!once)
-    base::refuse(name, "has no place for the tables",
-                 "write the lines <!-- accuracy: begin --> and <!-- accuracy: end --> into it, once each");
-  return document.substr(0, from + begin.size()) + tables + document.substr(to);
 }
 
 }  // namespace reports

@@ -39,6 +39,10 @@ Json item_json(const confidence::Item& i) {
   if (i.reserved_bytes) j["reserved_bytes"] = bytes_json(*i.reserved_bytes);
   if (i.memory && (i.peak_bytes || i.reserved_bytes || i.out_of_memory)) j["memory_bytes"] = parts_json(*i.memory);
   if (i.out_of_memory) j["out_of_memory"] = true;
+  if (i.subject == confidence::Subject::collective) {
+    j["machine"] = i.machine;
+    j["bytes"] = reports::count(i.bytes);
+  }
   return j;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// Predicted against measured, group by group: what `foreshard validate` answers. reports/validation writes it as text, JSON, Markdown and
-// HTML.
+// Predicted against measured, group by group: what `foreshard validate` answers. reports/validation writes it as text, JSON and HTML.
 
 #include <optional>
 #include <string>

@@ -152,9 +152,8 @@ TEST_CASE("where answers go is tried before the work") {
   for (const std::string& folder : {plain, plain + "/plans", plain + "/plans/deep/"})
     CHECK(error("run " + scenario + " --save-plans " + folder) == "--save-plans: " + plain + " is no folder\n       name a folder\n");
   // what is read is not there either: where answers go comes first
-  for (const std::string option : {"--json", "--report", "--write-intervals", "--tables"})
+  for (const std::string option : {"--json", "--report", "--write-intervals"})
     CHECK(error("validate nothing.csv " + option + " /nonexistent/r") == option + ": " + no_folder);
-  CHECK(error("validate nothing.csv --tables " + plain).starts_with(plain + ": has no place for the tables\n"));
   for (const std::string command : {"import nothing", "calibrate nothing --device h100-sxm", "calibrate nothing --network nvlink",
                                     "calibrate nothing --framework megatron"})
     for (const std::string option : {"--json", "--output"})

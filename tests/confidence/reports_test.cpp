@@ -4,9 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <sstream>
-
 #include <nlohmann/json.hpp>
 
 using namespace reports;
@@ -66,10 +63,6 @@ TEST_CASE("pairs of left-out sources have their table and their JSON") {
       "machine                  40        3  90.5 %   22 %\n"
       "precision                 2        1       -      -\n";
   CHECK(text_report(a).find("\ncomparisons, of sources that did not make them\n" + table) != std::string::npos);
-  CHECK(markdown_tables(a).find("### Comparisons, of sources that did not make them\n\n"
-                                "| pairs that differ in | pairs | sources | inside, % | width, % |\n"
-                                "|---|---:|---:|---:|---:|\n"
-                                "| machine | 40 | 3 | 90.5 | 22 |\n") != std::string::npos);
   const auto j = nlohmann::json::parse(json_report(a))["left_out_pairs"];
   CHECK(j[0].dump() == R"({"inside":0.905,"kind":"machine","pairs":40,"sources":3,"width":0.22})");
   CHECK(j[1].dump() == R"({"kind":"precision","pairs":2,"sources":1})");
@@ -95,6 +88,9 @@ TEST_CASE("collectives have their mean errors by machine and decade of bytes") {
                             "one                1            -          -        -         -          -   25.0 %      -\n"
                             "two                4       30.0 %    100.0 %        -         -          -        -  0.0 %\n") !=
         std::string::npos);
+  const auto first = nlohmann::json::parse(json_report(a))["points"][0];
+  CHECK(first["machine"] == "two");
+  CHECK(first["bytes"] == 8);
 }
 
 TEST_CASE("HTML: the data hold every point, and no name can end the element that holds them") {
@@ -114,23 +110,4 @@ TEST_CASE("a report in which nothing has a forecast still stands") {
   const Assessment a = assess({bad}, std::nullopt, {});
   CHECK(validation_page_data(a).find("nan") == std::string::npos);
   CHECK(text_report(a).find("1 (1 failed)") != std::string::npos);
-}
-
-TEST_CASE("every row of a table for a page has a cell for each column") {
-  std::istringstream lines(markdown_tables(made()));
-  std::ptrdiff_t columns = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const auto bars = std::ranges::count(line, '|');
-    if (bars == 0) columns = 0;
-    else if (columns == 0) columns = bars;
-    CHECK(bars == columns);
-  }
-}
-
-TEST_CASE("tables go between the markers and nowhere else") {
-  const std::string document = "before\n<!-- accuracy: begin -->\nold\n<!-- accuracy: end -->\nafter\n";
-  CHECK(with_tables(document, "new\n", "d.md") == "before\n<!-- accuracy: begin -->\nnew\n<!-- accuracy: end -->\nafter\n");
-  CHECK_THROWS_AS((void)with_tables("nothing", "new\n", "d.md"), base::InputError);
-  CHECK_THROWS_AS((void)with_tables(document + document, "new\n", "d.md"), base::InputError);
-  CHECK(markdown_tables(made()).find("| g<1> | 3 (1 failed) | 25.0 |") != std::string::npos);
 }
