@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace test {
@@ -28,5 +29,8 @@ inline std::string formats_text() {
   for (const std::filesystem::path& page : pages) all += text_of(page) + "\n";  // so that no table goes on in the next page
   return all;
 }
+
+// Whether docs/formats/plans.md has tables of a planner's options; `show planners` prints those of the others.
+inline bool has_option_tables(std::string_view kind) { return kind == "data-parallel" || kind == "megatron" || kind == "fsdp"; }
 
 }  // namespace test

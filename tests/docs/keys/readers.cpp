@@ -19,6 +19,7 @@
 #include "scenarios/question/plan_entries.hpp"
 #include "scenarios/question/scenario.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
+#include "tests/docs/file_text.hpp"
 #include "tests/docs/keys/key_tables.hpp"
 #include "topology/cluster.hpp"
 #include "topology/load.hpp"
@@ -121,7 +122,7 @@ std::vector<KeyReader> scenario_readers() {
           compared("What-ifs", "what_if[0]", documents, scenario_value), capacity_reader()};
 }
 
-// --- planners: one reader for each kind, and for each word that stands behind a kind
+// --- planners with tables: one reader for each kind, and for each word that stands behind a kind
 
 void load_entries(const Yaml& document) {
   base::Diagnostics sink;
@@ -132,7 +133,7 @@ void load_entries(const Yaml& document) {
 std::vector<KeyReader> planner_readers() {
   std::vector<KeyReader> readers;
   for (const search::Planner& p : search::planners()) {
-    if (p.options.empty()) continue;
+    if (p.options.empty() || !test::has_option_tables(p.kind)) continue;
     const std::string form = p.form.empty() ? "" : fmt::format("{}: true", p.form), name = p.form.empty() ? p.kind : p.kind + ": " + p.form;
     readers.push_back({.table = fmt::format("`{}`", name),
                        .place = fmt::format("plans[0].{}", p.kind),
