@@ -120,6 +120,9 @@ wheel: build
 
 # After a change of axioms, families or the generator; a test compares.
 rules: build
+	cmake --preset test
+	cmake --build build-test -j $(JOBS) --target rules_test
+	build-test/rules_test -tc='Every axiom*' --no-skip
 	build/foreshard rules generate --write-builtin search/rules/rule_files/builtin_rules.txt
 	cmake --build build -j $(JOBS)
 

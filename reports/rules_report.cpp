@@ -189,40 +189,19 @@ std::string to_text(const rules::RuleFile& file, const std::vector<rules::Proof>
                             count(proofs, Verdict::refuted), count(proofs, Verdict::open));
 }
 
-ordered_json to_json(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
-                     const std::vector<std::string>& redundant) {
+ordered_json to_json(const rules::Axioms& axioms, const std::vector<std::string>& redundant) {
   ordered_json list = ordered_json::array();
-  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
-    const rules::AxiomEntry& e = axioms.entries[i];
-    const rules::Validation& v = validations[i];
-    list.push_back({{"name", e.name},
-                    {"statement", e.statement},
-                    {"source", e.source},
-                    {"conditions", e.conditions},
-                    {"instances", e.count},
-                    {"validated", v.valid},
-                    {"shapes", v.shapes},
-                    {"all_sizes", v.all},
-                    {"seconds", v.seconds}});
-    if (!v.valid) list.back()["failure"] = v.failure;
-  }
+  for (const rules::AxiomEntry& e : axioms.entries)
+    list.push_back(
+        {{"name", e.name}, {"statement", e.statement}, {"source", e.source}, {"conditions", e.conditions}, {"instances", e.count}});
   return {{"axioms", std::move(list)}, {"hash", axioms.hash}, {"redundant", redundant}};
 }
-std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
-                    const std::vector<std::string>& redundant) {
+std::string to_text(const rules::Axioms& axioms, const std::vector<std::string>& redundant) {
   std::string text;
-  std::int64_t valid = 0, shapes = 0;
-  for (std::size_t i = 0; i < axioms.entries.size(); ++i) {
-    const rules::AxiomEntry& e = axioms.entries[i];
-    const rules::Validation& v = validations[i];
-    valid += v.valid ? 1 : 0;
-    shapes += v.shapes;
-    text += fmt::format("{:<32} {}{}\n{:<32} {} {} shapes{}; {}\n", e.name, e.statement,
-                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "",
-                        v.valid ? "valid at" : "FALSE after", v.shapes, v.all ? ", all sizes" : ", drawn sizes", e.source);
-    if (!v.valid) text += fmt::format("{:<32} {}\n", "", v.failure);
-  }
-  text += fmt::format("{} of {} axioms ({} instances) valid at {} shapes\n", valid, axioms.entries.size(), axioms.all.size(), shapes);
+  for (const rules::AxiomEntry& e : axioms.entries)
+    text += fmt::format("{:<32} {}{}\n{:<32} {}\n", e.name, e.statement,
+                        e.conditions.empty() ? "" : fmt::format(" ({})", fmt::join(e.conditions, "; ")), "", e.source);
+  text += fmt::format("{} axioms ({} instances)\n", axioms.entries.size(), axioms.all.size());
   if (!redundant.empty()) text += fmt::format("each of these follows from the others: {}\n", fmt::join(redundant, ", "));
   return text;
 }

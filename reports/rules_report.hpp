@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/rules/axioms/validate.hpp"
+#include "search/rules/axioms/axioms.hpp"
 #include "search/rules/generation/generate.hpp"
 #include "search/rules/matching/matcher.hpp"
 #include "search/rules/rule_files/rule_file.hpp"
@@ -23,10 +23,9 @@ namespace reports {
                                              const std::string& reason);
 [[nodiscard]] std::string to_text(const rules::RuleFile& file, const std::vector<rules::Proof>& proofs, const std::string& reason);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
-                                             const std::vector<std::string>& redundant);
-[[nodiscard]] std::string to_text(const rules::Axioms& axioms, const std::vector<rules::Validation>& validations,
-                                  const std::vector<std::string>& redundant);
+// `redundant`: the names of those that follow from the others.
+[[nodiscard]] nlohmann::ordered_json to_json(const rules::Axioms& axioms, const std::vector<std::string>& redundant);
+[[nodiscard]] std::string to_text(const rules::Axioms& axioms, const std::vector<std::string>& redundant);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<rules::Rule>& rules);
 // Whether each axiom of a proof is shown with its statement, or by its name alone.

@@ -30,7 +30,7 @@ struct RulesFlags {
   std::optional<int> operators;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
-  bool every_size = false, search = false;
+  bool search = false;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 using Flags = std::shared_ptr<RulesFlags>;
@@ -53,25 +53,9 @@ void check_families(const std::vector<std::string>& families) {
   sink.throw_if_any();
 }
 
-// Tries a few shapes of each axiom, because a proof from a false axiom is worth nothing.
-bool axioms_hold(const RulesFlags& f) {
-  const rules::Axioms& axioms = rules::axioms();
-  const std::vector<rules::Validation> validations = validate_all(axioms, 1, f.processes);
-  bool hold = true;
-  for (std::size_t i = 0; i < validations.size(); ++i) {
-    if (validations[i].valid) continue;
-    hold = false;
-    tell(fmt::format("axiom {} is false: {}\n", axioms.entries[i].name, validations[i].failure));
-  }
-  return hold;
-}
-
-// Nullopt: an axiom is false, and has been named.
-std::optional<rules::Generated> generated(const RulesFlags& f) {
+rules::Generated generated(const RulesFlags& f) {
   check_families(f.families);
   base::ProgressLine line(f.verbosity);
-  line.show("axioms at a few shapes");
-  if (!axioms_hold(f)) return std::nullopt;
   return rules::generate({.operators = f.operators.value_or(rules::GenerateConfig{}.operators),
                           .processes = f.processes,
                           .families = f.families,
@@ -79,12 +63,11 @@ std::optional<rules::Generated> generated(const RulesFlags& f) {
 }
 
 int generate(const RulesFlags& f) {
-  const std::optional<rules::Generated> g = generated(f);
-  if (!g) return kNo;
-  if (!f.save.empty()) write_text(f.save, rules::to_text(g->rules, rules::axioms()));
-  if (!f.builtin.empty()) write_text(f.builtin, rules::builtin_rules_text(g->rules, rules::axioms()));
-  write_json(f, reports::to_json(*g));
-  print_text(f, [&] { return reports::to_text(*g); });
+  const rules::Generated g = generated(f);
+  if (!f.save.empty()) write_text(f.save, rules::to_text(g.rules, rules::axioms()));
+  if (!f.builtin.empty()) write_text(f.builtin, rules::builtin_rules_text(g.rules, rules::axioms()));
+  write_json(f, reports::to_json(g));
+  print_text(f, [&] { return reports::to_text(g); });
   return kAnswered;
 }
 
@@ -104,18 +87,15 @@ int verify(const RulesFlags& f) {
 
 int show_axioms(const RulesFlags& f) {
   const rules::Axioms& axioms = rules::axioms();
-  std::vector<rules::Validation> validations;
   std::vector<std::string> redundant;
   {
     base::ProgressLine line(f.verbosity);
-    line.show(fmt::format("{} axioms at small shapes", axioms.entries.size()));
-    validations = validate_all(axioms, f.every_size ? rules::kEverySize : 0, f.processes);
     line.show("axioms that follow from others");
     redundant = rules::redundant(axioms);
   }
-  write_json(f, reports::to_json(axioms, validations, redundant));
-  print_text(f, [&] { return reports::to_text(axioms, validations, redundant); });
-  return std::ranges::all_of(validations, [](const auto& v) { return v.valid; }) ? kAnswered : kNo;
+  write_json(f, reports::to_json(axioms, redundant));
+  print_text(f, [&] { return reports::to_text(axioms, redundant); });
+  return kAnswered;
 }
 
 std::vector<rules::Rule> loaded(const RulesFlags& f) {
@@ -156,9 +136,7 @@ int match(const RulesFlags& f) {
   if (!f.file.empty()) {
     made = loaded(f);
   } else if (f.operators || !f.families.empty()) {
-    std::optional<rules::Generated> g = generated(f);
-    if (!g) return kNo;
-    made = std::move(g->rules);
+    made = generated(f).rules;
   }
   const bool builtin = f.file.empty() && !f.operators && f.families.empty();
   const std::vector<rules::Rule>& rules = builtin ? rules::builtin_rules() : made;
@@ -211,8 +189,7 @@ void add_rules(CLI::App& app, Action& action) {
   CLI::Option* builtin = g->add_option("--write-builtin", f->builtin, "Write the rules to this file as those that ship with the program");
   for (CLI::Option* o : choice) builtin->excludes(o);
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
-  add(*rules, action, f, "axioms", "What proofs are based on, each tried shard by shard at small shapes", show_axioms)
-      ->add_flag("--every-size", f->every_size, "Every size of 1 to 4 and tensors of at most 24 elements, not drawn ones: takes hours");
+  add(*rules, action, f, "axioms", "What proofs are based on", show_axioms);
   CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);
   s->add_option("file", f->file, "A rule file")->required();
   s->add_option("name", f->name, "Of one rule");

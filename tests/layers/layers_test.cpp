@@ -116,7 +116,7 @@ bool allowed(const Include& include) {
   if (include.file == "pcg/models/onnx/messages.cpp" && (to == "onnx" || to == "google")) return true;
   if (to == "onnx") return false;
   if (to == "sqlite3.h" || to == "google" || to == "chakra.pb.h") return include.file.starts_with("profiles/imports/");
-  if (to == "z3++.h") return include.file == "search/rules/axioms/symbolic.cpp" || include.file.starts_with("search/rules/proof/");
+  if (to == "z3++.h") return include.file.starts_with("search/rules/proof/");
   if (to == "utf8.h") return include.file == "base/utf8.cpp";
   if (to == "pugixml.hpp") return include.file.starts_with("topology/imports/");
   return true;

@@ -1,10 +1,7 @@
 #pragma once
-// The properties of operators that proofs are based on, as data (axioms.yaml): name, statement, side conditions, source. validate.hpp holds
-// every one of them against independent semantics of the operators. Start here:
-//   axioms.hpp       axioms(): an AxiomEntry as written, and its instances (Axiom)
-//   validate.hpp     validate_all(): tries each with the operators of pcg, cut at small shapes
-//   shards.hpp       shards_of(): contents of every shard; symbolic.hpp: their elements, reals compared by Z3
-//   small_terms.hpp  SmallTerm: a term with numbers for its symbols
+// The properties of operators that proofs are based on, as data (axioms.yaml): name, statement, side conditions, source. They ship, so tests
+// hold every one of them against independent semantics of the operators (tests/oracles/axioms). Start here: axioms() has each AxiomEntry as
+// written, and its instances (Axiom).
 
 #include <cstddef>
 #include <string>

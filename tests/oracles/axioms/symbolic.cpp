@@ -1,4 +1,4 @@
-#include "search/rules/axioms/symbolic.hpp"
+#include "tests/oracles/axioms/symbolic.hpp"
 
 #include <fmt/core.h>
 #include <z3++.h>

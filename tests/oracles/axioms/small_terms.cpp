@@ -1,4 +1,4 @@
-#include "search/rules/axioms/small_terms.hpp"
+#include "tests/oracles/axioms/small_terms.hpp"
 
 #include <algorithm>
 #include <iterator>

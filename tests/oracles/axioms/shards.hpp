@@ -12,8 +12,8 @@
 
 #include "pcg/sharding/parallel_shape.hpp"
 #include "pcg/sharding/sharding.hpp"
-#include "search/rules/axioms/small_terms.hpp"
-#include "search/rules/axioms/symbolic.hpp"
+#include "tests/oracles/axioms/small_terms.hpp"
+#include "tests/oracles/axioms/symbolic.hpp"
 
 namespace rules {
 

@@ -1,7 +1,7 @@
 // Two sides are equal at a shape iff their outputs have one layout and, block by block and copy by copy, the same value, where summands
 // are added up: what may consume a tensor of several summands is linear (term.hpp), so its result does not depend on how the sum is spread.
 
-#include "search/rules/axioms/validate.hpp"
+#include "tests/oracles/axioms/validate.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/random.hpp"
-#include "search/rules/axioms/shards.hpp"
+#include "tests/oracles/axioms/shards.hpp"
 
 namespace rules {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/rules/axioms/shards.hpp"
+#include "tests/oracles/axioms/shards.hpp"
 
 #include "pcg/operators/operator_shapes.hpp"
 
