@@ -26,7 +26,7 @@ namespace cli {
 namespace {
 
 struct RulesFlags {
-  std::string file, name, model, plan, json, save, builtin;
+  std::string file, name, model, plan, json, save;
   std::optional<int> operators;
   int processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::string> families;
@@ -38,7 +38,7 @@ using Flags = std::shared_ptr<RulesFlags>;
 // Text for people, unless standard output is for a program.
 template <class Text>
 void print_text(const RulesFlags& f, Text&& text) {
-  if (f.json != "-" && f.save != "-" && f.builtin != "-" && f.verbosity == base::Verbosity::usual) print(text());
+  if (f.json != "-" && f.save != "-" && f.verbosity == base::Verbosity::usual) print(text());
 }
 void write_json(const RulesFlags& f, const nlohmann::ordered_json& j) {
   if (!f.json.empty()) write_text(f.json, j.dump(1) + "\n");
@@ -65,7 +65,6 @@ rules::Generated generated(const RulesFlags& f) {
 int generate(const RulesFlags& f) {
   const rules::Generated g = generated(f);
   if (!f.save.empty()) write_text(f.save, rules::to_text(g.rules, rules::axioms()));
-  if (!f.builtin.empty()) write_text(f.builtin, rules::builtin_rules_text(g.rules, rules::axioms()));
   write_json(f, reports::to_json(g));
   print_text(f, [&] { return reports::to_text(g); });
   return kAnswered;
@@ -163,7 +162,7 @@ CLI::App* add(CLI::App& rules, Action& action, const Flags& f, const char* name,
   c->add_option("--processes", f->processes, "That prove and try at once; default: one per core")->check(CLI::Range(1, 256));
   add_quiet(*c, f->verbosity, "Neither text nor progress");
   set_action(*c, action, [f, act] {
-    check_outputs({{"--json", f->json}, {"--save", f->save}, {"--write-builtin", f->builtin}});  // before any work
+    check_outputs({{"--json", f->json}, {"--save", f->save}});  // before any work
     return act(*f);
   });
   return c;
@@ -184,10 +183,8 @@ void add_rules(CLI::App& app, Action& action) {
   rules->require_subcommand(1);
   const auto f = std::make_shared<RulesFlags>();
   CLI::App* g = add(*rules, action, f, "generate", "All rules of small graphs, each proved from the axioms", generate);
-  const std::array<CLI::Option*, 2> choice = add_generation(*g, f);
+  add_generation(*g, f);
   g->add_option("--save", f->save, "Write the rules to this file; - is standard output");
-  CLI::Option* builtin = g->add_option("--write-builtin", f->builtin, "Write the rules to this file as those that ship with the program");
-  for (CLI::Option* o : choice) builtin->excludes(o);
   add(*rules, action, f, "verify", "Prove the rules of a file again", verify)->add_option("file", f->file, "A rule file")->required();
   add(*rules, action, f, "axioms", "What proofs are based on", show_axioms);
   CLI::App* s = add(*rules, action, f, "show", "The rules of a file", show);

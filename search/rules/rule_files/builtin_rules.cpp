@@ -1,12 +1,10 @@
 #include "search/rules/rule_files/builtin_rules.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "base/check.hpp"
 #include "base/embedded/embedded_files.hpp"
 #include "base/hash.hpp"
-#include "search/rules/generation/generate.hpp"
 #include "search/rules/language/text.hpp"
 
 namespace rules {
@@ -21,13 +19,6 @@ std::string_view take_until(std::string_view& text, std::string_view separator) 
   const std::string_view taken = text.substr(0, at);
   text.remove_prefix(at == std::string_view::npos ? text.size() : at + separator.size());
   return taken;
-}
-
-std::string line_of(const Equation& e, std::string_view sign, const std::vector<std::string>& axioms) {
-  std::string line;
-  for (const Variable& v : e.variables) line += to_text(v) + std::string(kBar);
-  return line +
-         fmt::format("{} {} {}{}{}\n", to_text(e.left, e.variables), sign, to_text(e.right, e.variables), kBar, fmt::join(axioms, " "));
 }
 
 void read_line(std::string_view line, RuleNames& names, std::vector<Rule>& rules) {
@@ -56,17 +47,6 @@ void read_line(std::string_view line, RuleNames& names, std::vector<Rule>& rules
 }
 
 }  // namespace
-
-std::string builtin_rules_text(const std::vector<Rule>& rules, const Axioms& axioms) {
-  std::string text = fmt::format("generator {} axioms {}\n", kGeneratorVersion, axioms.hash);
-  for (std::size_t r = 0; r < rules.size(); ++r) {
-    const bool both = r + 1 < rules.size() && rules[r].forward && !rules[r + 1].forward &&
-                      rules[r].equation.statement() == rules[r + 1].equation.statement();
-    text += line_of(rules[r].equation, both ? "<=>" : rules[r].forward ? "=>" : "<=", rules[r].axioms);
-    if (both) ++r;
-  }
-  return text + fmt::format("{}{:016x}\n", kDigest, base::hash_text(text));
-}
 
 std::vector<Rule> read_builtin_rules_text(std::string_view text) {
   const std::size_t end = text.rfind(kDigest);

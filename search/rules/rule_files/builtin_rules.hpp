@@ -10,11 +10,9 @@
 //
 // The sign says which sides are sources: "=>" the left one, "<=" the right one, "<=>" each. Names of axioms end the line.
 
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "search/rules/axioms/axioms.hpp"
 #include "search/rules/language/rule.hpp"
 
 namespace rules {
@@ -24,11 +22,8 @@ namespace rules {
 // Cost: docs/benchmarks.md; O(1) from the second call on.
 [[nodiscard]] const std::vector<Rule>& builtin_rules();
 
-// Returns: the text that they are read from, as builtin_rules_text() writes it. `foreshard rules generate --write-builtin` renews the file.
+// Returns: the text that they are read from, as a test writes it; `make rules` renews the file.
 [[nodiscard]] std::string_view text_of_builtin_rules();
-
-// Returns: the text of rules, as generate() orders and names them. Equal rules give equal bytes: it has no times.
-[[nodiscard]] std::string builtin_rules_text(const std::vector<Rule>& rules, const Axioms& axioms);
 
 // Returns: the rules of such a text. Nothing is proved, so it is for the text that ships alone: a test holds that against rules which are
 // generated and proved anew. Fails a check where the text is cut off or was changed by hand.
