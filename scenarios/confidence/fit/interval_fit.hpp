@@ -34,10 +34,10 @@ inline constexpr std::size_t kLeastResiduals = 20;
 [[nodiscard]] double interval_score(scenarios::Spread s, double log_ratio, double level);
 
 // Returns the model that residuals give; without groups where there are fewer than kLeastResiduals.
-// Groups: the residuals of one table, kind and family, as twenty quantiles of scaled residuals. Who published them weighs as the root of
-//   the number of its points, of which each group gets a share as the root of its own: more points say more, but drown no others.
+// Groups: the residuals of one table, kind and family, as twenty quantiles of scaled residuals. More points weigh more, but less than in
+//   proportion.
 // Similarity, growth: coordinate descent over a few steps each, from the second, to the least score of spreads that are made without the
-//   point's publisher, on average over publishers, which weigh as before. A step that gains less than 2 % is not taken.
+//   point's publisher, on average over publishers, which weigh as the root of their points. A step that gains less than 5 % is not taken.
 // Tail: the largest, up to (1 - level) / 2, with which these spreads hold `level` of the points, on the same average.
 // Deterministic. Cost: O(points x groups) per step of the descent; 0.5 s for 20 publishers and 100 groups.
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
