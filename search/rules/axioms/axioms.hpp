@@ -1,7 +1,7 @@
 #pragma once
-// The properties of operators that proofs are based on, as data (axioms.yaml): name, statement, side conditions, source. They ship, so tests
-// hold every one of them against independent semantics of the operators (tests/oracles/axioms). Start here: axioms() has each AxiomEntry as
-// written, and its instances (Axiom).
+// The properties of operators that proofs are based on, as data (axioms.yaml): name, statement, side conditions, source. They ship, so
+// tests hold every one of them against independent semantics of the operators (tests/oracles/axioms). Start here: axioms() has each
+// AxiomEntry as written, and its instances (Axiom).
 
 #include <cstddef>
 #include <string>
