@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "cli/terminal/output.hpp"
@@ -23,11 +26,24 @@ struct ValidateFlags {
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 
+// The files lie beside the table.
+std::vector<measured::Point> points_named_in(const measured::StepTable& steps) {
+  std::vector<measured::Point> points;
+  for (const std::string& name : steps.point_tables) {
+    const std::filesystem::path file = (std::filesystem::path(steps.file).parent_path() / name).lexically_normal();
+    std::ranges::move(measured::read_points(read_text(file), file.string()), std::back_inserter(points));
+  }
+  return points;
+}
+
 confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Residual>& residuals) {
   std::vector<confidence::Table> tables;
   for (const std::string& file : f.data) tables.push_back(confidence::read_table(read_text(file), file));
   base::ProgressLine line(f.verbosity);
   confidence::ValidationOptions options;
+  for (const confidence::Table& t : tables)
+    if (const auto* steps = std::get_if<measured::StepTable>(&t))
+      std::ranges::move(points_named_in(*steps), std::back_inserter(options.points_of_steps));
   options.jobs = f.jobs;
   options.progress = [&](std::string_view text) { line.show(text); };
   confidence::Validation v = confidence::validate(tables, options);
@@ -65,7 +81,7 @@ int validate(const ValidateFlags& f) {
 void add_validate(CLI::App& app, Action& action) {
   const auto f = std::make_shared<ValidateFlags>();
   CLI::App* c = app.add_subcommand("validate", "Hold forecasts against measurements, with error statistics");
-  c->add_option("data", f->data, "Points (CSV), or measured kernels or collectives")->required();
+  c->add_option("data", f->data, "Points (CSV), kernels of steps, or measured kernels or collectives")->required();
   c->add_option("--json", f->json, "Write groups and points as JSON; - is standard output");
   c->add_option("--report", f->report, "Write an HTML report with scatter plots: one file that needs no network");
   c->add_option("--limit", f->limits,

@@ -22,7 +22,7 @@ struct FigureTable {
 };
 
 constexpr confidence::Subject kSubjects[] = {confidence::Subject::iteration, confidence::Subject::memory, confidence::Subject::kernel,
-                                             confidence::Subject::collective};
+                                             confidence::Subject::collective, confidence::Subject::step_kernel};
 constexpr const char* kNothing = "-";
 
 const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
@@ -61,10 +61,34 @@ FigureTable table_of(const confidence::Assessment& a, confidence::Subject subjec
   return t;
 }
 
+// Whole steps, with what cancels in them: differences of kinds add up to more than the difference of the whole.
+FigureTable step_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::step, {"step", "measured", "forecast", "error", "kinds apart", "kinds known"}, {}};
+  for (const confidence::Item& i : a.items)
+    if (i.step && i.failure.empty())
+      t.rows.push_back({i.id, base::to_text(i.measured), base::to_text(i.predicted), signed_percent(i.predicted / i.measured - 1),
+                        percent(i.step->by_kind / i.measured), percent(i.step->known / i.measured)});
+  return t;
+}
+
+// The same by group.
+FigureTable step_group_table(const confidence::Assessment& a) {
+  FigureTable t{confidence::Subject::step, {"group", "steps", "mean error", "bias", "kinds apart"}, {}};
+  for (const confidence::GroupAssessment& g : a.groups) {
+    if (g.subject != confidence::Subject::step || g.time.n == 0) continue;
+    double apart = 0;
+    for (const confidence::Item& i : a.items)
+      if (i.step && i.group == g.name && i.failure.empty()) apart += i.step->by_kind / i.measured / static_cast<double>(g.time.n);
+    t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), signed_percent(g.time.bias), percent(apart)});
+  }
+  return t;
+}
+
 std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   std::vector<FigureTable> tables;
   for (const confidence::Subject s : kSubjects)
     if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
+  if (FigureTable t = step_table(a); !t.rows.empty()) tables.push_back(std::move(t));
   return tables;
 }
 

@@ -43,6 +43,10 @@ Json item_json(const confidence::Item& i) {
     j["machine"] = i.machine;
     j["bytes"] = reports::count(i.bytes);
   }
+  if (i.step) {
+    j["differences_by_kind_s"] = i.step->by_kind.value();
+    j["known_kinds_s"] = i.step->known.value();
+  }
   return j;
 }
 
@@ -52,7 +56,10 @@ Json group_json(const confidence::Assessment& a, const confidence::GroupAssessme
          {"points", g.points},
          {"failed", g.failed},
          {"out_of_memory", g.out_of_memory}};
-  if (g.time.n > 0) j["time"] = error_json(g.time);
+  if (g.time.n > 0) {
+    j["mean_error"] = g.time.mean;
+    j["time"] = error_json(g.time);
+  }
   if (g.peak) j["peak_memory"] = error_json(*g.peak);
   if (g.reserved) j["reserved_memory"] = error_json(*g.reserved);
   const auto add_error = [&](const char* key, const std::optional<double>& error) {

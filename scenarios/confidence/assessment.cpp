@@ -274,7 +274,7 @@ std::string miss(const GroupAssessment& g, const Limit& limit) {
 }  // namespace
 
 std::string_view to_text(Subject s) {
-  constexpr std::array kWords = {"iteration", "memory", "kernel", "collective"};  // as Subject has them
+  constexpr std::array kWords = {"iteration", "memory", "kernel", "collective", "step kernel", "step"};  // as Subject has them
   return kWords[static_cast<std::size_t>(s)];
 }
 

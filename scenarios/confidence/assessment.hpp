@@ -14,9 +14,16 @@
 
 namespace confidence {
 
-// The subject of a measurement: a whole iteration, memory of an iteration whose time is not known, a single kernel, a single collective.
-enum class Subject { iteration, memory, kernel, collective };
+// The subject of a measurement: a whole iteration, memory of an iteration whose time is not known, a single kernel, a single collective,
+// the kernels of one kind in a step, all kernels of a step.
+enum class Subject { iteration, memory, kernel, collective, step_kernel, step };
 [[nodiscard]] std::string_view to_text(Subject s);
+
+// The kernels of a step by their kinds: where the sum of absolute differences is more than the difference of the whole, errors cancel.
+struct StepDifferences {
+  base::Seconds by_kind;  // the sum of absolute differences
+  base::Seconds known;    // measured, of kernels whose kind is known
+};
 
 // One measurement and its forecast.
 struct Item {
@@ -32,6 +39,7 @@ struct Item {
   std::string failure;                   // why there is no forecast; empty: there is one
   std::string machine;                   // of a collective: "dgx-h100, 2 nodes"
   base::Bytes bytes;                     // of a collective
+  std::optional<StepDifferences> step;   // of a step
 };
 
 // Mean errors of a closed formula over a group's points, fitted without the group, without its machines and without its families of models.

@@ -2,13 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/network_fit.hpp"
 #include "scenarios/confidence/fit/pair_fit.hpp"
 #include "scenarios/confidence/forecasts.hpp"
+#include "scenarios/confidence/steps.hpp"
 #include "sim/collectives/plan_collective.hpp"
 
 namespace confidence {
@@ -109,6 +112,7 @@ Item item_of(const measured::CollectiveMeasurement& m, Clusters& clusters) {
 
 Table read_table(std::string text, const std::string& file) {
   if (measured::is_points_header(text)) return measured::read_points(std::move(text), file);
+  if (measured::is_step_table(text)) return measured::read_steps(std::move(text), file);
   return measured::read_measurements(text, file);
 }
 
@@ -119,6 +123,10 @@ Validation validate(const std::vector<Table>& tables, const ValidationOptions& o
   for (const Table& t : tables)
     if (const auto* p = std::get_if<std::vector<measured::Point>>(&t)) points.insert(points.end(), p->begin(), p->end());
   add_points(v, points, options);
+  points.insert(points.end(), options.points_of_steps.begin(), options.points_of_steps.end());
+  for (const Table& t : tables)
+    if (const auto* steps = std::get_if<measured::StepTable>(&t))
+      std::ranges::move(items_of(*steps, points, v.notes), std::back_inserter(v.items));
   for (const Table& t : tables) {
     const auto* measured = std::get_if<measured::Measurements>(&t);
     if (measured == nullptr) continue;

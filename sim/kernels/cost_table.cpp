@@ -88,6 +88,7 @@ Cost CostTable::cost(const std::vector<pcg::Kernel>& kernels, const HostTime& ho
       const base::Seconds time = cost.time * device_types_[t].slowdown;
       on.device += time;
       on.by_basis[cost.basis] += time;
+      on.kernels.push_back({k.kind, k.name, static_cast<double>(k.serial_launches), time});
       if (cost.assumed_share) assumed_shares_.emplace(profiles::generation_of(device->name), *cost.assumed_share);
       kinds_[cost.basis].insert(k.kind);
     }

@@ -54,6 +54,7 @@ struct Cost {
     base::Seconds device;                       // the kernels run
     profiles::ByBasis<base::Seconds> by_basis;  // the same by its basis
     base::Seconds host;                         // the host launches them
+    std::vector<KernelSum> kernels;             // one for each kernel, in the order in which they run
   };
   std::uint32_t number = 0;  // dense, in the order in which the list was asked
   std::size_t kernels = 0;

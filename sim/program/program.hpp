@@ -18,6 +18,7 @@
 #include "pcg/work/kernel.hpp"
 #include "profiles/kinds.hpp"
 #include "sim/dataflow/movement.hpp"
+#include "sim/kernels/kernel_cost.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -149,6 +150,7 @@ struct Program : PassBlocks {
   std::vector<double> seconds;                           // see Part
   std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
   std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by their basis; indexed as `seconds`
+  std::vector<std::vector<KernelSum>> kernels;           // the same kernel seconds by kernel; indexed as `seconds`
   std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
   bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
   base::Seconds launch_jitter;                           // profiles::HostCosts

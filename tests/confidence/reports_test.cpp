@@ -93,6 +93,38 @@ TEST_CASE("collectives have their mean errors by machine and decade of bytes") {
   CHECK(first["bytes"] == 8);
 }
 
+TEST_CASE("steps have their error beside the differences of their kinds") {
+  const auto step = [](const std::string& id, double predicted_s, double apart_s) {
+    Item i = named_item(id, 2, predicted_s);
+    i.subject = Subject::step;
+    i.interval.reset();
+    i.step = StepDifferences{base::Seconds(apart_s), base::Seconds(1.9)};
+    return i;
+  };
+  Item kind = named_item("a", 1, 1.25);
+  kind.subject = Subject::step_kernel;
+  kind.group = "matmul";
+  kind.interval.reset();
+  const Assessment a = assess({kind, step("a", 2.1, 0.5), step("b", 1.9, 0.1)}, std::nullopt, {});
+  const std::string text = text_report(a);
+  CHECK(text.find("step kernels, predicted against measured\n"
+                  "group   points  mean error  median     bias\n"
+                  "matmul       1      25.0 %  25.0 %  +25.0 %\n") != std::string::npos);
+  CHECK(text.find("steps, predicted against measured\n"
+                  "step  measured  forecast   error  kinds apart  kinds known\n"
+                  "a          2 s     2.1 s  +5.0 %       25.0 %       95.0 %\n"
+                  "b          2 s     1.9 s  -5.0 %        5.0 %       95.0 %\n") != std::string::npos);
+  // Apart: the mean of 25 and 5 %.
+  CHECK(markdown_tables(a).find("### Steps\n\n| group | steps | mean error, % | bias, % | kinds apart, % |\n|---|---:|---:|---:|---:|\n"
+                                "| g<1> | 2 | 5.0 | -0.1 | 15.0 |\n") != std::string::npos);
+  const auto j = nlohmann::json::parse(json_report(a));
+  CHECK(j["groups"][0]["subject"] == "step kernel");
+  CHECK(j["groups"][0]["mean_error"].get<double>() == test::about(0.25));
+  CHECK(j["groups"][1]["subject"] == "step");
+  CHECK(j["points"][1]["differences_by_kind_s"].get<double>() == test::about(0.5));
+  CHECK(j["points"][1]["known_kinds_s"].get<double>() == test::about(1.9));
+}
+
 TEST_CASE("HTML: the data hold every point, and no name can end the element that holds them") {
   const std::string data = validation_page_data(made());
   CHECK(data.find('<') == std::string::npos);

@@ -1,6 +1,6 @@
 #pragma once
 // Facts from the name of a GPU kernel: the libraries that frameworks call (cuBLAS, cuDNN, CUTLASS, FlashAttention, NCCL, PyTorch's own,
-// apex, Triton, Tensile and MIOpen on AMD) have names of a few forms. Private to this folder.
+// apex, Triton, Tensile and MIOpen on AMD) have names of a few forms.
 
 #include <cstdint>
 #include <optional>

@@ -1,0 +1,147 @@
+#include "scenarios/confidence/steps.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "profiles/imports/traces/kernel_names.hpp"
+#include "scenarios/answer/run.hpp"
+#include "sim/kernel_sums.hpp"
+
+namespace confidence {
+namespace {
+
+using SecondsByKind = std::map<std::string_view, base::Seconds>;
+
+const measured::Point* point_of(const measured::Step& step, std::span<const measured::Point> points) {
+  const auto at = std::ranges::find(points, step.point, &measured::Point::id);
+  return at == points.end() ? nullptr : &*at;
+}
+
+void check_points(const measured::StepTable& table, std::span<const measured::Point> points) {
+  std::vector<std::string> ids;
+  for (const measured::Point& p : points) ids.push_back(p.id);
+  base::Diagnostics sink;
+  for (const measured::Step& s : table.steps)
+    if (point_of(s, points) == nullptr)
+      sink.add(s.mark, "point", fmt::format("no table of points has \"{}\"", s.point),
+               ids.empty() ? "name one beside the table, or in it, in a line \"# points: FILE\"" : base::suggest(s.point, ids));
+  sink.throw_if_any();
+}
+
+std::vector<sim::KernelSum> forecast_kernels(const measured::Point& p) {
+  const scenarios::Scenario scenario = scenarios::load_scenario(measured::scenario_of(p), {});
+  const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
+  if (!run.simulation) base::refuse(p.mark, "", "the point has no plan", "run it as a scenario to see why");
+  return sim::kernel_sums(*run.made, *scenario.base().cluster, base::DeviceId(0), {.framework = scenario.base().framework.profile});
+}
+
+// The measured kernels of a step.
+struct MeasuredKernels {
+  SecondsByKind by_kind;
+  base::Seconds all;                             // those of no known kind, too
+  std::map<std::string, base::Seconds> unknown;  // by name
+
+  explicit MeasuredKernels(const measured::Step& step) {
+    for (const measured::StepKernel& k : step.kernels) {
+      if (imports::is_collective_kernel(k.name)) continue;
+      all += k.time;
+      if (const auto kind = imports::kernel_kind(k.name)) by_kind[kind_in_steps(*kind)] += k.time;
+      else unknown[k.name] += k.time;
+    }
+  }
+};
+
+// A kind that one side lacks has no ratio.
+std::string why_no_ratio(base::Seconds measured, base::Seconds predicted) {
+  if (predicted.value() <= 0) return "the forecast has no such kernels";
+  return measured.value() > 0 ? "" : fmt::format("the step has no such kernels, the forecast {}", base::to_text(predicted));
+}
+
+void add_step(std::vector<Item>& items, const measured::StepTable& table, const measured::Step& step, const measured::Point& point,
+              const MeasuredKernels& measured) {
+  Item whole{.subject = Subject::step, .group = point.group, .id = step.point, .where = fmt::format("{}:{}", table.file, step.mark.line)};
+  whole.measured = measured.all;
+  SecondsByKind predicted;
+  try {
+    for (const sim::KernelSum& k : forecast_kernels(point)) {
+      predicted[kind_in_steps(k.kind)] += k.time;
+      whole.predicted += k.time;
+    }
+  } catch (const base::InputError& e) { whole.failure = e.diagnostics().front().message; }
+  StepDifferences differences;
+  SecondsByKind kinds = predicted;
+  kinds.insert(measured.by_kind.begin(), measured.by_kind.end());
+  for (const auto& [kind, unused] : kinds) {
+    Item i = whole;
+    i.subject = Subject::step_kernel;
+    i.group = kind;
+    const auto at = measured.by_kind.find(kind);
+    i.measured = at == measured.by_kind.end() ? base::Seconds(0) : at->second;
+    i.predicted = predicted[kind];
+    if (i.failure.empty()) i.failure = why_no_ratio(i.measured, i.predicted);
+    differences.by_kind += base::Seconds(std::abs((i.predicted - i.measured).value()));
+    differences.known += i.measured;
+    items.push_back(std::move(i));
+  }
+  whole.step = differences;
+  items.push_back(std::move(whole));
+}
+
+// The longest first.
+std::string unknown_kernels(const std::string& file, const std::map<std::string, base::Seconds>& unknown, base::Seconds all) {
+  std::vector<std::pair<std::string, base::Seconds>> longest(unknown.begin(), unknown.end());
+  std::ranges::stable_sort(longest, std::ranges::greater{}, &std::pair<std::string, base::Seconds>::second);
+  base::Seconds sum;
+  std::string names;
+  for (const auto& [name, time] : longest) {
+    sum += time;
+    names += fmt::format("{}{} ({:.2g} %)", names.empty() ? "" : ", ", name, 100 * (time / all));
+  }
+  return fmt::format("{}: {:.2g} % of the kernels' time is of no known kind: {}", file, 100 * (sum / all), names);
+}
+
+}  // namespace
+
+std::string_view kind_in_steps(pcg::KernelKind kind) {
+  using enum pcg::KernelKind;
+  switch (kind) {
+    case softmax:
+    case loss: return "softmax and loss";
+    case elementwise:
+    case embedding:
+    case pooling:
+    case reduction:
+    case copy:
+    case permutation:
+    case strided: return "pointwise";
+    case matmul:
+    case convolution:
+    case attention:
+    case attention_gradient:
+    case norm:
+    case optimizer:
+    case scan:
+    case scan_gradient: break;
+  }
+  return pcg::to_text(kind);
+}
+
+std::vector<Item> items_of(const measured::StepTable& table, std::span<const measured::Point> points, std::vector<std::string>& notes) {
+  check_points(table, points);
+  std::vector<Item> items;
+  std::map<std::string, base::Seconds> unknown;
+  base::Seconds all;
+  for (const measured::Step& step : table.steps) {
+    const MeasuredKernels measured(step);
+    add_step(items, table, step, *point_of(step, points), measured);
+    all += measured.all;
+    for (const auto& [name, time] : measured.unknown) unknown[name] += time;
+  }
+  if (!unknown.empty()) notes.push_back(unknown_kernels(table.file, unknown, all));
+  return items;
+}
+
+}  // namespace confidence
