@@ -81,6 +81,41 @@ Streams name_threads(const sim::SimulationResult& s, Json& events) {
   return streams;
 }
 
+// What a reader aligns the span by (scenarios/comparison/own_trace.hpp reads it back).
+Json arguments_of(const sim::Span& span) {
+  const sim::SpanWork& w = span.work;
+  Json args = {{"pass", to_text(w.pass)}};
+  if (!w.operation.empty()) args["operator"] = w.operation;
+  for (const auto& [key, number] : {std::pair("layer", w.layer), std::pair("stage", w.stage), std::pair("micro_batch", w.micro_batch)})
+    if (number >= 0) args[key] = number;
+  if (w.computes()) args["kernels"] = w.kernels;
+  if (!w.moves.empty()) args["moves"] = w.moves;
+  if (w.group > 0) {
+    args["group"] = w.group;
+    args["buffer"] = w.buffer.value();
+  }
+  if (span.message != 0 && !span.receives) args["sends"] = true;
+  if (span.bytes.value() > 0) args["bytes"] = count(span.bytes);
+  return args;
+}
+
+// A list of kernels that spans name by its number: each with its sizes and its time alone.
+Json kernels_json(const sim::TimedKernels& kernels) {
+  Json list = Json::array();
+  for (const sim::TimedKernel& t : kernels) {
+    const pcg::Kernel& k = t.kernel;
+    Json one = {{"kind", to_text(k.kind)},
+                {"precision", pcg::to_text(t.precision)},
+                {"flops", k.flops.value()},
+                {"bytes", k.bytes.value()},
+                {"us", microseconds(t.time)}};
+    if (k.m > 0) one["sizes"] = {k.batch, k.m, k.n, k.k};
+    if (k.serial_launches > 1) one["launches"] = k.serial_launches;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 Json span_event(const sim::Span& span, int thread) {
   Json e = {{"ph", "X"},
             {"name", span.name},
@@ -89,7 +124,7 @@ Json span_event(const sim::Span& span, int thread) {
             {"tid", thread},
             {"ts", microseconds(span.start)},
             {"dur", microseconds(span.duration)}};
-  if (span.bytes.value() > 0) e["args"] = {{"bytes", count(span.bytes)}};
+  e["args"] = arguments_of(span);
   return e;
 }
 
@@ -105,7 +140,7 @@ const scenarios::Run* run_to_show(const scenarios::ScenarioResult& result) {
 
 std::string chrome_trace(const scenarios::ScenarioResult& result) {
   Json events = Json::array();
-  Json about = Json::object();
+  Json about = Json::object(), kernels = Json::array();
   if (const scenarios::Run* run = run_to_show(result);
       run != nullptr) {  // a viewer has one axis of time: a second run would lie on top of the first
     const sim::SimulationResult& simulation = *run->simulation;
@@ -116,6 +151,7 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
       events.push_back(span_event(span, thread));
       add_arrow(span, thread, events);
     }
+    for (const sim::TimedKernels& list : simulation.kernels) kernels.push_back(kernels_json(list));
     for (const sim::MemorySample& m : simulation.memory_over_time)
       events.push_back({{"ph", "C"},
                         {"name", "memory"},
@@ -125,7 +161,8 @@ std::string chrome_trace(const scenarios::ScenarioResult& result) {
                         {"args", {{"bytes", count(m.used)}}}});
   }
   // One event a line: large traces stay readable for tools that go by lines.
-  std::string out = "{\"displayTimeUnit\": \"ms\", \"otherData\": " + about.dump() + ", \"traceEvents\": [";
+  std::string out = "{\"foreshard_trace\": 1, \"displayTimeUnit\": \"ms\", \"otherData\": " + about.dump() +
+                    ",\n\"kernels\": " + kernels.dump() + ",\n\"traceEvents\": [";
   for (std::size_t i = 0; i < events.size(); ++i) out += (i == 0 ? "\n" : ",\n") + events[i].dump();
   return out + "\n]}\n";
 }

@@ -21,13 +21,23 @@ class KernelSummer {
     for (const Item& item : program_.block(id).items) {
       const Compute* kernels = std::get_if<Compute>(&item.work);
       if (kernels == nullptr || !std::ranges::binary_search(program_.device_sets[kernels->devices.value], device_)) continue;
-      for (const Part& part : kernels->parts)
-        for (const KernelSum& k : program_.kernels[part.seconds + type_]) add(k);
+      for (const Part& part : kernels->parts) add(part.seconds + type_);
     }
   }
   [[nodiscard]] std::vector<KernelSum> take() && { return std::move(sums_); }
 
  private:
+  // An entry of Program::seconds may be a share of its kernels.
+  void add(std::size_t entry) {
+    const TimedKernels* list = program_.kernels[entry].get();
+    if (list == nullptr) return;
+    base::Seconds whole;
+    for (const TimedKernel& k : *list) whole += k.time;
+    if (whole.value() <= 0) return;
+    const double share = program_.seconds[entry] / whole.value();
+    for (const TimedKernel& k : *list)
+      add({k.kernel.kind, k.kernel.name, static_cast<double>(k.kernel.serial_launches) * share, k.time * share});
+  }
   // Few kinds and names differ: a search through all is quicker than a map of texts.
   void add(const KernelSum& k) {
     const auto at = std::ranges::find_if(sums_, [&](const KernelSum& s) { return s.kind == k.kind && s.name == k.name; });

@@ -279,7 +279,9 @@ SimulationResult simulate_plan(const pcg::Plan& plan, const topology::Cluster& c
       fill_in({account, link_use(accounts, account, {}), {}}, ready, r);
     }
     if (config.trace) {
-      r.spans = spans_of(accounts);
+      TracedSpans traced = spans_of(accounts);
+      r.spans = std::move(traced.spans);
+      r.kernels = std::move(traced.kernels);
       r.stands_for = classes_of(folded);
       r.memory_over_time = memory_samples(accounts, memory);
     }

@@ -29,6 +29,7 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
 void add_ask(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);

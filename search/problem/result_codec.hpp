@@ -11,6 +11,9 @@
 namespace pcg {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rewrite, rule, up_to, before, after)
+// Without its name, which is a text of the program that made it.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Kernel, kind, flops, bytes, batch, m, n, k, tensor_cores, low_attention, serial_launches,
+                                   split_accumulation, added)
 // A plan travels as the text of its file, which loses nothing.
 inline void to_json(nlohmann::json& j, const Plan& plan) { j = write_plan(plan); }
 inline void from_json(const nlohmann::json& j, Plan& plan) { plan = read_plan(base::parse_yaml(j.get<std::string>(), "<worker>")); }
@@ -34,10 +37,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusiestLink, type, name, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OnPath, kind, name, link)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathPart, what, time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkUse, type, name, count, bytes, carried, bandwidth, busy, busiest, over_time)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes, message, receives)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SpanWork, pass, operation, layer, stage, micro_batch, moves, group, buffer, kernels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimedKernel, kernel, precision, time)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, device, stream, name, start, duration, bytes, message, receives, work)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemorySample, device, time, used)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimulationResult, iteration_time, stages, breakdown, bytes, busiest_link, critical_path, links, memory,
-                                   devices, simulated_devices, simulated_micro_batches, activities, compute_by_basis, notes, spans,
+                                   devices, simulated_devices, simulated_micro_batches, activities, compute_by_basis, notes, spans, kernels,
                                    stands_for, memory_over_time)
 
 }  // namespace sim

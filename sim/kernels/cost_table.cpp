@@ -83,15 +83,17 @@ Cost CostTable::cost(const std::vector<pcg::Kernel>& kernels, const HostTime& ho
   for (std::size_t t = 0; t < profiles_.size(); ++t) {
     const profiles::DeviceProfile* device = profiles_[t];
     Cost::OnType& on = sum.on_type.emplace_back();
+    TimedKernels timed;
     for (const pcg::Kernel& k : kernels) {
       const KernelCost cost = kernel_cost(*device, framework_, k, {precision, plan_.gpus, plan_.training.constant_tokens});
       const base::Seconds time = cost.time * device_types_[t].slowdown;
+      timed.push_back({k, precision, time});
       on.device += time;
       on.by_basis[cost.basis] += time;
-      on.kernels.push_back({k.kind, k.name, static_cast<double>(k.serial_launches), time});
       if (cost.assumed_share) assumed_shares_.emplace(profiles::generation_of(device->name), *cost.assumed_share);
       kinds_[cost.basis].insert(k.kind);
     }
+    on.kernels = std::make_shared<const TimedKernels>(std::move(timed));
     if (!host.launches) continue;
     on.host =
         ((device->launch_overhead + host.per_kernel) * static_cast<double>(kernels.size()) + host.once) * device_types_[t].host_slowdown;

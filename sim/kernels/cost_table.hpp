@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,7 @@
 #include "sim/kernels/kernel_cost.hpp"
 #include "sim/kernels/node_kernels.hpp"
 #include "sim/kernels/optimizer_kernels.hpp"
+#include "sim/results/timed_kernel.hpp"
 #include "topology/cluster.hpp"
 
 namespace sim {
@@ -51,10 +53,10 @@ class HostLinks {
 // The cost of kernels that a device runs one after another.
 struct Cost {
   struct OnType {
-    base::Seconds device;                       // the kernels run
-    profiles::ByBasis<base::Seconds> by_basis;  // the same by its basis
-    base::Seconds host;                         // the host launches them
-    std::vector<KernelSum> kernels;             // one for each kernel, in the order in which they run
+    base::Seconds device;                         // the kernels run
+    profiles::ByBasis<base::Seconds> by_basis;    // the same by its basis
+    base::Seconds host;                           // the host launches them
+    std::shared_ptr<const TimedKernels> kernels;  // which they are
   };
   std::uint32_t number = 0;  // dense, in the order in which the list was asked
   std::size_t kernels = 0;

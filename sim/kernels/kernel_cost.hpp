@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "profiles/device_profile.hpp"
 #include "profiles/framework_profile.hpp"
@@ -23,14 +22,6 @@ struct KernelCost {
   profiles::Basis basis = profiles::Basis::defaults;  // of the device's time
   // The share of its benchmark rate that a product keeps, where no measurement exists: another device's, or 1 for want of any.
   std::optional<double> assumed_share;
-};
-
-// Kernels of one kind and name that a device runs.
-struct KernelSum {
-  pcg::KernelKind kind = pcg::KernelKind::elementwise;
-  std::string_view name;  // pcg::Kernel::name
-  double count = 0;       // a share of a node's work counts as that share of its kernels
-  base::Seconds time;     // of all together
 };
 
 // Returns: profiles::kernel_time, with

@@ -20,9 +20,9 @@ std::uint32_t ProgramBuilder::add_seconds(const Cost& cost, double share) {
   for (const Cost::OnType& on : cost.on_type) {
     program_.seconds.push_back(on.device.value() * share);
     program_.host.push_back(hosts_launch_ ? on.host.value() * share : 0);
+    program_.kernels.push_back(on.kernels);
     profiles::ByBasis<double>& by_basis = program_.by_basis.emplace_back();
     for (const profiles::Basis b : profiles::kBases) by_basis[b] = on.by_basis[b].value() * share;
-    for (KernelSum& k : program_.kernels.emplace_back(on.kernels)) k.count *= share, k.time = k.time * share;
   }
   return at;
 }
@@ -62,7 +62,7 @@ void ProgramBuilder::add_host_time(Block& block, std::size_t first, base::Second
       program_.seconds.push_back(double{program_.seconds[t]});
       program_.host.push_back(program_.host[t] + time.value() * program_.device_types[t - shared].host_slowdown);
       program_.by_basis.push_back(profiles::ByBasis<double>{program_.by_basis[t]});
-      program_.kernels.push_back(std::vector<KernelSum>(program_.kernels[t]));
+      program_.kernels.push_back(std::shared_ptr<const TimedKernels>(program_.kernels[t]));
     }
     return;
   }

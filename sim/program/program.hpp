@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <variant>
@@ -18,7 +19,7 @@
 #include "pcg/work/kernel.hpp"
 #include "profiles/kinds.hpp"
 #include "sim/dataflow/movement.hpp"
-#include "sim/kernels/kernel_cost.hpp"
+#include "sim/results/timed_kernel.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace sim {
@@ -143,18 +144,18 @@ struct Program : PassBlocks {
     return s;
   }
 
-  std::vector<Block> blocks;                             // by BlockId; those of other variants too
-  std::vector<std::vector<base::DeviceId>> device_sets;  // by DeviceSetId, ascending
-  std::vector<Movement> movements;                       // by MovementId
-  std::vector<topology::DeviceKind> device_types;        // in use
-  std::vector<double> seconds;                           // see Part
-  std::vector<double> host;                              // host seconds to launch the same; indexed as `seconds`
-  std::vector<profiles::ByBasis<double>> by_basis;       // the same kernel seconds by their basis; indexed as `seconds`
-  std::vector<std::vector<KernelSum>> kernels;           // the same kernel seconds by kernel; indexed as `seconds`
-  std::vector<base::Seconds> collective_launch;          // host time to launch a collective or message, per device type
-  bool overlap_stage_boundary = true;                    // profiles::FrameworkProfile, for the schedule of the plan
-  base::Seconds launch_jitter;                           // profiles::HostCosts
-  bool blocking_launches = false;                        // profiles::FrameworkProfile; never with CUDA graphs
+  std::vector<Block> blocks;                                 // by BlockId; those of other variants too
+  std::vector<std::vector<base::DeviceId>> device_sets;      // by DeviceSetId, ascending
+  std::vector<Movement> movements;                           // by MovementId
+  std::vector<topology::DeviceKind> device_types;            // in use
+  std::vector<double> seconds;                               // see Part
+  std::vector<double> host;                                  // host seconds to launch the same; indexed as `seconds`
+  std::vector<profiles::ByBasis<double>> by_basis;           // the same kernel seconds by their basis; indexed as `seconds`
+  std::vector<std::shared_ptr<const TimedKernels>> kernels;  // whose seconds they are; null: of no kernel. Indexed as `seconds`
+  std::vector<base::Seconds> collective_launch;              // host time to launch a collective or message, per device type
+  bool overlap_stage_boundary = true;                        // profiles::FrameworkProfile, for the schedule of the plan
+  base::Seconds launch_jitter;                               // profiles::HostCosts
+  bool blocking_launches = false;                            // profiles::FrameworkProfile; never with CUDA graphs
 
   struct Home {  // the passes whose items signal an event: forward, or backward, be it in one or in two
     Pass pass;

@@ -9,6 +9,11 @@ const char* to_text(PathKind k) {
   return kNames.at(static_cast<std::size_t>(k));
 }
 
+std::string_view to_text(SpanPass p) {
+  constexpr std::array<std::string_view, 4> kNames = {"forward", "recompute", "backward", "update"};
+  return kNames.at(static_cast<std::size_t>(p));
+}
+
 const profiles::FrameworkProfile& framework_of(const pcg::TrainingConfig& training, const SimulationConfig& config) {
   return config.framework ? *config.framework : profiles::framework_profile(training.framework);
 }

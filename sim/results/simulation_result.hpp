@@ -1,11 +1,13 @@
 #pragma once
 // The result of simulating one training iteration.
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fact.hpp"
@@ -15,6 +17,7 @@
 #include "profiles/framework_profile.hpp"
 #include "profiles/kinds.hpp"
 #include "sim/collectives/plan_collective.hpp"
+#include "sim/results/timed_kernel.hpp"
 
 namespace sim {
 
@@ -102,6 +105,23 @@ struct BusiestLink {
   double busy = 0;   // 0 .. 1
 };
 
+// The pass that work belongs to. update: of the optimizer, with the synchronisation that waits for the end.
+enum class SpanPass : std::uint8_t { forward, recompute, backward, update };
+inline constexpr std::array kSpanPasses = {SpanPass::forward, SpanPass::recompute, SpanPass::backward, SpanPass::update};
+[[nodiscard]] std::string_view to_text(SpanPass p);  // "forward", "recompute", "backward", "update"
+
+// Which work of the plan a span is: what a measured trace is aligned by.
+struct SpanWork {
+  SpanPass pass = SpanPass::forward;
+  std::string operation;                         // the node whose kernels run, or whose tensor moves; empty: a launch
+  int layer = -1, stage = -1, micro_batch = -1;  // layer: the PCG's block; -1: none
+  std::string moves;                             // of a transfer "all_gather", of a copy to the host or back "host_copy"; else empty
+  int group = 0;                                 // ranks that take part in a transfer
+  base::Bytes buffer;                            // of a transfer: the full buffer, as sim::plan_collective counts it
+  std::uint32_t kernels = UINT32_MAX;            // into SimulationResult::kernels; UINT32_MAX: none
+  [[nodiscard]] bool computes() const { return kernels != UINT32_MAX; }
+};
+
 struct Span {
   std::uint32_t device = 0;
   std::string stream;  // "compute", "communication", "gradients", "replicas", "pipeline", "host"
@@ -111,6 +131,7 @@ struct Span {
   // A message from one device to others: its number, from 1, and which end this span is. 0: no message.
   std::uint32_t message = 0;
   bool receives = false;
+  SpanWork work = {};
 };
 
 // Memory of a device over time: the value holds from `time` on.
@@ -138,6 +159,7 @@ struct SimulationResult {
   profiles::ByBasis<base::Seconds> compute_by_basis;   // kernel seconds, over all simulated devices
   std::vector<base::Fact> notes;                       // what was folded, extrapolated, assumed, rounded; what changes nothing
   std::vector<Span> spans;                             // if asked for, by device, stream, start
+  std::vector<TimedKernels> kernels;                   // of the spans, each list once
   std::vector<std::vector<std::uint32_t>> stands_for;  // if asked for: per simulated device those that do the same, itself first, ascending
   std::vector<MemorySample> memory_over_time;          // if asked for
 };

@@ -124,6 +124,7 @@ class Builder {
   void take_arguments(const CollectiveArguments& a, ImportedCollective& c);
   void take_annotation(const HostOperation& o, ImportedCollective& c) const;
   [[nodiscard]] std::uint32_t operation_of(std::size_t e);
+  [[nodiscard]] std::optional<base::Seconds> launched(const DeviceEvent& d) const;
   [[nodiscard]] const std::optional<pcg::Kernel>& work_of(const HostOperation& o);
   void add_devices();
   void add_iterations();
@@ -176,6 +177,11 @@ std::uint32_t Builder::operation_of(std::size_t e) {
   return at->second;
 }
 
+std::optional<base::Seconds> Builder::launched(const DeviceEvent& d) const {
+  const auto launch = raw_->launches.find(d.correlation);
+  return launch == raw_->launches.end() ? std::nullopt : std::optional(since_origin(launch->second.at));
+}
+
 void Builder::add_kernel(std::size_t e) {
   const DeviceEvent& d = raw_->device_events[e];
   const Known& name = known(d.name);
@@ -193,6 +199,8 @@ void Builder::add_kernel(std::size_t e) {
   k.stream = d.stream;
   k.start = since_origin(d.start);
   k.duration = base::Seconds(static_cast<double>(d.duration) * 1e-9);
+  k.by = launched_by(trace_.names, *raw_, links_->parent, links_->operation[e]);
+  k.launched = launched(d);
   if (d.work != DeviceWork::kernel && d.bytes > 0) k.moved = base::Bytes(static_cast<double>(d.bytes));
   trace_.kernels.push_back(k);
 }
@@ -244,6 +252,8 @@ void Builder::add_collective(std::size_t e) {
   c.stream = d.stream;
   c.start = since_origin(d.start);
   c.duration = base::Seconds(static_cast<double>(d.duration) * 1e-9);
+  c.by = launched_by(trace_.names, *raw_, links_->parent, links_->operation[e]);
+  c.launched = launched(d);
   if (d.collective != kNone) take_arguments(raw_->collectives[d.collective], c);
   constexpr int kFarthest = 8;  // a collective's call is not deeper below its annotation
   int steps = 0;

@@ -81,6 +81,12 @@ struct RawTrace {
 // Throws: base::InputError when the text is no JSON, is cut short, has no traceEvents, or an event contradicts itself.
 [[nodiscard]] RawTrace read_events(ByteSource& bytes);
 
+// Returns what launched a device event of host operation `operation` (kNone: not known), by the names of the operations around it:
+// PyTorch's autograd engine, its checkpointing, and its optimizers. `parent`: one per operation, kNone: the outermost.
+// Cost: O(depth).
+[[nodiscard]] LaunchedBy launched_by(const Names& names, const RawTrace& raw, const std::vector<std::uint32_t>& parent,
+                                     std::uint32_t operation);
+
 // Returns the nanoseconds of a text in microseconds ("1712195495519689.125", "12", "1.5e3"), exact to the nanosecond where it is written
 // without exponent: a double cannot hold the time of day to better than a quarter of a microsecond. Returns nullopt where the text is no
 // number, or more than 95 years from 0.

@@ -36,6 +36,10 @@ struct ImportedOperation {
 
 inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
 
+// The part of an iteration that launched something, by the host operations around the launch. recompute: a backward pass that runs parts of
+// the forward pass again.
+enum class LaunchedBy : std::uint8_t { unknown, forward, recompute, backward, optimizer };
+
 struct ImportedKernel {
   std::uint32_t name = 0;                  // into ImportedTrace::names
   std::uint32_t operation = kNoOperation;  // into ImportedTrace::operations: the innermost one that launched it
@@ -46,6 +50,8 @@ struct ImportedKernel {
   std::optional<base::Seconds> start;  // after the trace's first event; absent: the file gives durations only
   base::Seconds duration;
   base::Bytes moved;  // of a copy or fill, as the file counts it; else 0
+  LaunchedBy by = LaunchedBy::unknown;
+  std::optional<base::Seconds> launched;  // when the host did, after the trace's first event; absent: not recorded
 };
 
 struct ImportedCollective {
@@ -65,6 +71,8 @@ struct ImportedCollective {
   std::optional<base::Seconds> start;
   base::Seconds duration;
   std::string source;  // "FILE:LINE" of nccl-tests, "FILE: collectives[3]" of the collector; else empty
+  LaunchedBy by = LaunchedBy::unknown;
+  std::optional<base::Seconds> launched;  // as a kernel's
 };
 
 // One training iteration: a step that the profiler marked ("ProfilerStep#3"), an NVTX range, or one that the collector timed.

@@ -1,0 +1,61 @@
+// Which part of a trace is an iteration, and which one is steady.
+#include <doctest/doctest.h>
+
+#include "base/diagnostics.hpp"
+#include "scenarios/comparison/measured.hpp"
+#include "tests/about.hpp"
+
+using namespace comparison;
+using base::Seconds;
+
+namespace {
+
+// Kernels of these names, a second each, one after another.
+imports::ImportedTrace trace(const std::vector<std::string>& names) {
+  imports::ImportedTrace t;
+  t.file = "t.json";
+  double at = 0;
+  for (const std::string& name : names) t.kernels.push_back({.name = t.names.id(name), .start = Seconds(at++), .duration = Seconds(1)});
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("marked iterations hold what was launched in them, up to the first kernel of the next") {
+  imports::ImportedTrace t = trace({"a", "b", "a", "b", "a", "b"});
+  // The host marks 0 to 1, 1 to 2 and 2 to 3 s and launches two kernels in each; the device runs them at 0, 2 and 4 s.
+  for (std::size_t i = 0; i < t.kernels.size(); ++i) t.kernels[i].launched = Seconds(0.25 + 0.5 * static_cast<double>(i));
+  for (int i = 0; i < 3; ++i) t.iterations.push_back({"ProfilerStep#" + std::to_string(i + 5), Seconds(i), Seconds(1)});
+  const Iterations found = iterations_of(t, 0);
+  CHECK(found.by == FoundBy::marks);
+  REQUIRE(found.all.size() == 3);
+  CHECK(found.all[1].name == "ProfilerStep#6");
+  CHECK(found.all[1].begin_s == 2);
+  CHECK(found.all[1].end_s == 4);
+  CHECK(found.all[2].end_s == 6);  // of the last: its last kernel
+  CHECK(found.settled == 1);
+}
+
+TEST_CASE("without marks iterations are found by what repeats, else the whole counts") {
+  const Iterations found = iterations_of(trace({"x", "y", "z", "y", "x", "y", "z", "y", "x", "y", "z", "y"}), 0);
+  CHECK(found.by == FoundBy::period);
+  REQUIRE(found.all.size() == 2);  // the end of the third is not known
+  CHECK(found.all[0].begin_s == 0);
+  CHECK(found.all[0].end_s == 4);
+  const Iterations whole = iterations_of(trace({"a", "b", "c"}), 0);
+  CHECK(whole.by == FoundBy::whole);
+  CHECK(whole.all[0].end_s == 3);
+}
+
+TEST_CASE("the steady iteration is the one of median time, without the first") {
+  Iterations i;
+  i.all = {{"0", 0, 100}, {"1", 100, 103}, {"2", 103, 108}, {"3", 108, 112}};
+  i.settled = 1;
+  CHECK(i.steady() == 3);  // of 3, 5 and 4 s
+}
+
+TEST_CASE("a device without starts has no timeline") {
+  imports::ImportedTrace t = trace({"a"});
+  t.kernels[0].start.reset();
+  CHECK_THROWS_AS(iterations_of(t, 0), base::InputError);
+}
