@@ -17,8 +17,6 @@
 namespace cli {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;  // of the random halves
-
 struct ValidateFlags {
   std::vector<std::string> data, limits;
   std::string json, report, write_intervals;
@@ -49,7 +47,7 @@ confidence::Assessment assess(const ValidateFlags& f, std::vector<confidence::Re
   confidence::Validation v = confidence::validate(tables, options);
   residuals = std::move(v.residuals);
   std::optional<confidence::UnseenCoverage> unseen;
-  if (!residuals.empty()) unseen = confidence::unseen_coverage(residuals, kSeed);
+  if (!residuals.empty()) unseen = confidence::unseen_coverage(residuals);
   confidence::Assessment a = confidence::assess(std::move(v.items), std::move(unseen), std::move(v.notes));
   a.left_out_pairs = confidence::left_out_pairs(residuals);
   return a;

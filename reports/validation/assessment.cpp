@@ -25,8 +25,8 @@ constexpr confidence::Subject kSubjects[] = {confidence::Subject::iteration, con
                                              confidence::Subject::collective, confidence::Subject::step_kernel};
 constexpr const char* kNothing = "-";
 
-const Row kColumns = {"group",  "points",      "mean error",   "median", "bias",        "tau",
-                      "inside", "unseen half", "unseen group", "width",  "peak memory", "reserved"};
+const Row kColumns = {"group",  "points",       "mean error", "median",      "bias",    "tau",
+                      "inside", "unseen group", "width",      "peak memory", "reserved"};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 std::string rounded_percent(const std::optional<double>& share) { return share ? fmt::format("{:.0f} %", 100 * *share) : kNothing; }
@@ -39,7 +39,7 @@ Row cells_of(const confidence::GroupAssessment& g) {
   row.push_back(any ? percent(g.time.median) : kNothing);
   row.push_back(any ? signed_percent(g.time.bias) : kNothing);
   row.push_back(g.time.n > 1 ? fmt::format("{:.3f}", g.time.tau) : kNothing);
-  for (const auto& share : {g.coverage, g.split_half, g.leave_one_group_out, g.interval_width}) row.push_back(rounded_percent(share));
+  for (const auto& share : {g.coverage, g.leave_one_group_out, g.interval_width}) row.push_back(rounded_percent(share));
   row.push_back(g.peak ? percent(g.peak->mean) : kNothing);
   row.push_back(g.reserved ? percent(g.reserved->mean) : kNothing);
   return row;
@@ -71,38 +71,12 @@ FigureTable step_table(const confidence::Assessment& a) {
   return t;
 }
 
-// The same by group.
-FigureTable step_group_table(const confidence::Assessment& a) {
-  FigureTable t{confidence::Subject::step, {"group", "steps", "mean error", "bias", "kinds apart"}, {}};
-  for (const confidence::GroupAssessment& g : a.groups) {
-    if (g.subject != confidence::Subject::step || g.time.n == 0) continue;
-    double apart = 0;
-    for (const confidence::Item& i : a.items)
-      if (i.step && i.group == g.name && i.failure.empty()) apart += i.step->by_kind / i.measured / static_cast<double>(g.time.n);
-    t.rows.push_back({g.name, std::to_string(g.points), percent(g.time.mean), signed_percent(g.time.bias), percent(apart)});
-  }
-  return t;
-}
-
 std::vector<FigureTable> figure_tables(const confidence::Assessment& a) {
   std::vector<FigureTable> tables;
   for (const confidence::Subject s : kSubjects)
     if (FigureTable t = table_of(a, s); !t.rows.empty()) tables.push_back(std::move(t));
   if (FigureTable t = step_table(a); !t.rows.empty()) tables.push_back(std::move(t));
   return tables;
-}
-
-// Intervals for points that their fit had not seen, a row for each way of leaving points out.
-FigureTable unseen_table(const confidence::UnseenCoverage& unseen) {
-  FigureTable t{confidence::Subject::iteration, {"intervals made without", "inside", "width", "score"}, {}};
-  const auto add = [&](const char* name, const std::optional<confidence::UnseenFigures>& f) {
-    if (f) t.rows.push_back({name, percent(f->coverage), rounded_percent(f->width), fmt::format("{:.3f}", f->score)});
-  };
-  add("half of each group", unseen.half);
-  add("the source", unseen.source);
-  add("the machine", unseen.machine);
-  add("the family of models", unseen.family);
-  return t;
 }
 
 // Points by who published them, with intervals of all others.
@@ -187,8 +161,6 @@ std::string text_report(const confidence::Assessment& a) {
     text += fmt::format("{}{}, predicted against measured\n{}", text.empty() ? "" : "\n", plural_of(t.subject), aligned(t));
   if (const FigureTable t = a.unseen ? source_table(*a.unseen) : FigureTable{}; !t.rows.empty())
     text += "\nsources, with intervals that all others made\n" + aligned(t);
-  if (const FigureTable t = a.unseen ? unseen_table(*a.unseen) : FigureTable{}; !t.rows.empty())
-    text += "\nintervals of points that did not make them\n" + aligned(t);
   if (const FigureTable t = left_out_table(a); !t.rows.empty()) text += "\ncomparisons, of sources that did not make them\n" + aligned(t);
   if (const FigureTable t = size_table(a); !t.rows.empty()) text += "\nmean errors of collectives, by their bytes\n" + aligned(t);
   text += "\nWorst cases\n";

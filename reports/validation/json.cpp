@@ -62,12 +62,7 @@ Json group_json(const confidence::Assessment& a, const confidence::GroupAssessme
   }
   if (g.peak) j["peak_memory"] = error_json(*g.peak);
   if (g.reserved) j["reserved_memory"] = error_json(*g.reserved);
-  const auto add_error = [&](const char* key, const std::optional<double>& error) {
-    if (error) j["formula"][key] = *error;
-  };
-  add_error("group_left_out", g.formula.group);
-  add_error("machine_left_out", g.formula.machine);
-  add_error("family_left_out", g.formula.family);
+  if (g.formula_error) j["formula"]["group_left_out"] = *g.formula_error;
   if (g.choices) {
     j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
     if (g.choices->tau_apart) j["choices"]["kendall_tau_apart"] = *g.choices->tau_apart;
@@ -75,7 +70,6 @@ Json group_json(const confidence::Assessment& a, const confidence::GroupAssessme
   }
   if (g.repeats) j["repeats"] = {{"runs", g.repeats->runs}, {"scatter", g.repeats->scatter}};
   if (g.coverage) j["coverage"] = *g.coverage;
-  if (g.split_half) j["coverage_unseen_half"] = *g.split_half;
   if (g.leave_one_group_out) j["coverage_unseen_group"] = *g.leave_one_group_out;
   if (g.interval_width) j["interval_width"] = *g.interval_width;
   j["worst"] = Json::array();
@@ -84,16 +78,6 @@ Json group_json(const confidence::Assessment& a, const confidence::GroupAssessme
 }
 
 void add_unseen(Json& j, const confidence::UnseenCoverage& unseen) {
-  const auto add = [&](const char* key, const std::optional<confidence::UnseenFigures>& f) {
-    if (!f) return;
-    j["coverage"][key] = f->coverage;
-    j["interval_width"][key] = f->width;
-    j["interval_score"][key] = f->score;
-  };
-  add("unseen_halves", unseen.half);
-  add("unseen_groups", unseen.source);
-  add("unseen_machines", unseen.machine);
-  add("unseen_families", unseen.family);
   for (const confidence::LeftOutFigures& l : unseen.left_out)
     j["left_out"].push_back({{"by", l.by},
                              {"name", l.name},

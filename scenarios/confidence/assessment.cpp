@@ -13,22 +13,11 @@
 namespace confidence {
 namespace {
 
-enum class LeftOut { group, machine, family };
-
-const std::string& part_of(const Item& i, LeftOut left_out) {
-  switch (left_out) {
-    case LeftOut::machine: return i.facts->machine;
-    case LeftOut::family: return i.facts->family;
-    case LeftOut::group: break;
-  }
-  return i.group;
-}
-
 // A closed formula, fitted to the same rows: iteration time = model FLOPs / (GPUs x peak x u). Its one constant u, the share of peak that
-// is reached, is fitted to the rows that remain when a part is left out whole: the median over their groups of each group's median, of rows
-// of the same GPU generation and precision; where none remains, or this median is less than 2 % of the peak (small runs, which wait for
-// their hosts), of the same precision; else of all. A simulator that such a formula beats has something to learn.
-// Shares of peak of rows, by their group.
+// is reached, is fitted to the rows that remain when a group is left out whole: the median over their groups of each group's median, of
+// rows of the same GPU generation and precision; where none remains, or this median is less than 2 % of the peak (small runs, which wait
+// for their hosts), of the same precision; else of all. A simulator that such a formula beats has something to learn. Shares of peak of
+// rows, by their group.
 using SharesOfGroups = std::map<std::string, std::vector<double>>;
 
 // A group counts once, whatever its rows; a median is not led away by groups of small models, which reach a hundredth of the peak.
@@ -61,25 +50,25 @@ std::optional<double> share_for(const IterationFacts& facts, const Remaining& re
   return first;
 }
 
-Remaining without(const std::vector<Item>& items, const std::string& part, LeftOut left_out) {
+Remaining without(const std::vector<Item>& items, const std::string& group) {
   Remaining remaining;
   for (const Item& i : items) {
-    if (!i.facts || part_of(i, left_out) == part) continue;
+    if (!i.facts || i.group == group) continue;
     for (const auto& name : names_of(*i.facts)) remaining[name][i.group].push_back(i.facts->at_peak / i.measured);
   }
   return remaining;
 }
 
-// Returns |T / measured - 1| of the formula's time T per item, fitted without the item's group, machine or family; nullopt for items
-// without facts and where no row remains. Cost: O(items x parts that are left out).
-std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items, LeftOut left_out) {
+// Returns |T / measured - 1| of the formula's time T per item, fitted without the item's group; nullopt for items without facts and where
+// no row remains. Cost: O(items x groups).
+std::vector<std::optional<double>> formula_errors(const std::vector<Item>& items) {
   std::vector<std::optional<double>> errors(items.size());
   std::map<std::string, Remaining> fits;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!items[i].facts) continue;
-    const std::string& part = part_of(items[i], left_out);
-    if (!fits.contains(part)) fits[part] = without(items, part, left_out);
-    if (const auto share = share_for(*items[i].facts, fits.at(part)))
+    const std::string& group = items[i].group;
+    if (!fits.contains(group)) fits[group] = without(items, group);
+    if (const auto share = share_for(*items[i].facts, fits.at(group)))
       errors[i] = std::abs(items[i].facts->at_peak / items[i].measured / *share - 1);
   }
   return errors;
@@ -237,12 +226,6 @@ std::optional<double> mean_of(const std::vector<std::optional<double>>& values, 
   return n == 0 ? std::nullopt : std::optional(sum / n);
 }
 
-std::optional<double> of_source(const std::optional<confidence::UnseenFigures>& unseen, const std::string& source) {
-  if (!unseen) return std::nullopt;
-  const auto at = unseen->coverage_by_source.find(source);
-  return at == unseen->coverage_by_source.end() ? std::nullopt : std::optional(at->second);
-}
-
 bool applies(const Limit& limit, const GroupAssessment& g) {
   return limit.group.ends_with('*') ? g.name.starts_with(limit.group.substr(0, limit.group.size() - 1)) : g.name == limit.group;
 }
@@ -289,17 +272,16 @@ Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCover
     group.push_back(i);
   }
   std::ranges::stable_sort(order, {}, &std::pair<Subject, std::string>::first);
-  const auto without_group = formula_errors(a.items, LeftOut::group), without_machine = formula_errors(a.items, LeftOut::machine),
-             without_family = formula_errors(a.items, LeftOut::family);
+  const auto formula = formula_errors(a.items);
   for (const auto& key : order) {
     const auto& of_group = members[key];
     a.groups.push_back(assess_group(a.items, of_group));
-    a.groups.back().formula = {mean_of(without_group, of_group), mean_of(without_machine, of_group), mean_of(without_family, of_group)};
+    a.groups.back().formula_error = mean_of(formula, of_group);
     a.groups.back().repeats = repeats_of(a.items, of_group);
     a.groups.back().choices = choices_of(a.items, of_group, a.groups.back().repeats);
     if (!a.unseen || key.first != Subject::iteration) continue;
-    a.groups.back().split_half = of_source(a.unseen->half, key.second);
-    a.groups.back().leave_one_group_out = of_source(a.unseen->source, key.second);
+    if (const auto at = a.unseen->by_group.find(key.second); at != a.unseen->by_group.end())
+      a.groups.back().leave_one_group_out = at->second;
   }
   return a;
 }

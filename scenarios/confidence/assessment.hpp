@@ -42,11 +42,6 @@ struct Item {
   std::optional<StepDifferences> step;   // of a step
 };
 
-// Mean errors of a closed formula over a group's points, fitted without the group, without its machines and without its families of models.
-struct FormulaErrors {
-  std::optional<double> group, machine, family;
-};
-
 // Over questions for which a group has several plans: how well forecasts choose among plans that answer the same question (one model,
 // batch and machine). A plan that was measured several times counts once, with the median.
 struct Choices {
@@ -79,9 +74,8 @@ struct GroupAssessment {
   std::optional<ErrorStatistics> peak;        // of allocated memory, where it was measured
   std::optional<ErrorStatistics> reserved;    // of what allocators held, where it was measured
   std::optional<double> coverage;             // share of measured times inside the forecast's interval; failed ones are outside
-  std::optional<double> split_half;           // the same of intervals made without the point: random halves
-  std::optional<double> leave_one_group_out;  // the same of intervals made without its group
-  FormulaErrors formula;                      // of the points that have a forecast
+  std::optional<double> leave_one_group_out;  // the same of intervals made without its source
+  std::optional<double> formula_error;        // mean, of a closed formula that was fitted without the group, over points with a forecast
   std::optional<Choices> choices;             // nullopt: no two plans answer the same question
   std::optional<Repeats> repeats;             // nullopt: fewer than kLeastRepeats
   std::optional<double> interval_width;       // mean of (high - low) / predicted

@@ -1,7 +1,7 @@
 #pragma once
 // Folding: devices, links, transfers and strands of flows that do the same thing in the same place are simulated once. Start here:
 //   traffic.hpp     traffic_of(): the movements of a program as Strands of flows
-//   refinement.hpp  refine(): Colours, the classes; slack.hpp: links that cannot matter
+//   refinement.hpp  refine(): Colours, the classes; slack_links() (traffic.hpp): links that cannot matter
 //   folding.hpp     fold(): the classes with a representative each
 //
 // A partition of all four is refined until it is equitable: members of a class of transfers have equally many members of each class of
@@ -11,7 +11,7 @@
 // times and rates is a solution of the simulation: max-min shares are unique, and the equations of all members of a class are the same. So
 // the folded simulation is exact, not an approximation. Which flows of a collective a device sends makes no difference to it: it waits for
 // the whole. A link that is crossed by n flows of a class carries the representative with weight n. Links that are never the narrowest are
-// left out (sim/folding/slack.hpp). One case is not symmetric: a device that is in two collectives of one round runs them one after
+// left out (slack_links()). One case is not symmetric: a device that is in two collectives of one round runs them one after
 // another, and which comes first is arbitrary. A program with such a round is not folded.
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "sim/folding/slack.hpp"
+#include "sim/folding/traffic.hpp"
 
 #include <algorithm>
 #include <span>

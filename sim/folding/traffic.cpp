@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/folding/slack.hpp"
-
 namespace sim {
 namespace {
 

@@ -48,7 +48,7 @@ struct Traffic {
   std::vector<TrafficTransfer> transfers;                            // by movement, round, position in the round
   std::vector<TrafficFlow> flows;                                    // by transfer
   std::vector<std::uint32_t> flow_links;                             // by flow: indices into links
-  std::vector<bool> slack;                                           // per link: it is never the narrowest (sim/folding/slack.hpp)
+  std::vector<bool> slack;                                           // per link: it is never the narrowest
   std::vector<Strand> strands;                                       // by transfer
   std::vector<StrandLink> strand_links;                              // by strand
   std::vector<std::vector<std::vector<std::uint32_t>>> of_movement;  // [movement][round]: indices into transfers
@@ -67,5 +67,11 @@ struct Traffic {
 // Plans every transfer of every movement. The program outlives the answer.
 // Cost: plan_collective for each.
 [[nodiscard]] Traffic traffic_of(const Program& program, const topology::Cluster& cluster, const CollectiveConfig& config);
+
+// Returns one entry per link of the traffic: whether it is a link between switches that can never be the narrowest. Each flow that crosses
+// such a link also crosses a link of a node on its way there (or on its way on), and all of those together carry no more than it does.
+// Max-min shares are the same without it, so neither folding nor the engine needs it, and devices that differ in nothing else fold.
+// Cost: O(n log n), n flows over links between switches x links of each.
+[[nodiscard]] std::vector<bool> slack_links(const Traffic& traffic, const topology::Cluster& cluster);
 
 }  // namespace sim

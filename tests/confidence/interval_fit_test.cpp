@@ -96,29 +96,33 @@ TEST_CASE("frameworks whose errors differ are told apart, such as do not differ 
   CHECK(width("megatron") < 0.3 * width("pytorch"));
 }
 
-TEST_CASE("intervals hold nine in ten of halves, sources, machines and families that did not make them") {
+TEST_CASE("intervals hold nine in ten of sources, machines and families that did not make them") {
   std::vector<Residual> rs;
   add(rs, "megatron", 6, 0.05, 11);
   add(rs, "deepspeed", 6, 0.2, 12);
-  const UnseenCoverage unseen = unseen_coverage(rs, 7);
-  for (const auto& figures : {unseen.half, unseen.source, unseen.machine, unseen.family}) {
-    REQUIRE(figures);
-    CHECK(figures->coverage > 0.86);
-    CHECK(figures->coverage < 0.97);
-    CHECK(figures->width > 0);
-    CHECK(figures->score > 0);
-    CHECK(figures->coverage_by_source.size() == 12);
+  const UnseenCoverage unseen = unseen_coverage(rs);
+  CHECK(unseen.by_group.size() == 12);
+  for (const std::string by : {"source", "machine", "family"}) {
+    double inside = 0, points = 0;
+    for (const LeftOutFigures& l : unseen.left_out) {
+      if (l.by != by) continue;
+      inside += l.inside * static_cast<double>(l.points);
+      points += static_cast<double>(l.points);
+      CHECK(l.width > 0);
+      CHECK(l.score > 0);
+    }
+    CHECK(points == static_cast<double>(rs.size()));
+    CHECK(inside / points > 0.86);
+    CHECK(inside / points < 0.97);
   }
-  CHECK(unseen_coverage(rs, 7).half->coverage == unseen.half->coverage);  // the same seed, the same splits
 }
 
 TEST_CASE("few residuals make no model") {
   CHECK(fit_intervals({}).groups.empty());
   const std::vector<Residual> few(kLeastResiduals - 1, residual("megatron", "s", 0.1));
   CHECK(fit_intervals(few).groups.empty());
-  const UnseenCoverage unseen = unseen_coverage(few, 1);
-  CHECK_FALSE(unseen.half);
-  CHECK_FALSE(unseen.source);
+  CHECK(unseen_coverage(few).left_out.empty());
+  CHECK(unseen_coverage(few).by_group.empty());
 }
 
 TEST_CASE("whatever the residuals are, spreads are finite and hold the forecast") {
@@ -132,14 +136,4 @@ TEST_CASE("whatever the residuals are, spreads are finite and hold the forecast"
     RC_ASSERT(s.low < 0 && s.high > 0);
     RC_ASSERT(m.tail > 0 && m.tail <= 0.05 + 1e-12);
   }));
-}
-
-TEST_CASE("of an odd number of points halves fit one more than they test: a point alone is not tested") {
-  std::vector<Residual> rs;
-  add(rs, "megatron", 6, 0.05, 11);
-  rs.push_back(residual("megatron", "alone", 0.01));
-  const UnseenCoverage unseen = unseen_coverage(rs, 7);
-  REQUIRE(unseen.half);
-  CHECK(unseen.half->coverage_by_source.size() == 6);
-  CHECK_FALSE(unseen.half->coverage_by_source.contains("alone"));
 }

@@ -66,7 +66,7 @@ TEST_CASE("every relative link leads to a file, and to a heading of it where it 
   }
 }
 
-// Paths in code, such as `sim/oracle.hpp`, `search/rules`, `search/planners/fsdp/fsdp.{hpp,cpp}`. Capitals stand for names to be given.
+// Paths in code, such as `sim/oracle.hpp`, `search/rules`, `search/planners/alpa/alpa.{hpp,cpp}`. Capitals stand for names to be given.
 TEST_CASE("every path that says how the tree is built is in the tree") {
   static const std::regex path("`([a-z_.]+/[a-z0-9_./-]*?)(\\.\\{hpp,cpp\\})?`");
   std::size_t found = 0;

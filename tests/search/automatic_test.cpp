@@ -7,7 +7,7 @@
 
 #include "problem.hpp"
 #include "search/planners.hpp"
-#include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/uniap/uniap.hpp"
 
 namespace {

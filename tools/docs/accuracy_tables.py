@@ -52,9 +52,15 @@ def sources(result):
 
 
 def unseen(result):
-    coverage, width, score = (result.get(key, {}) for key in ("coverage", "interval_width", "interval_score"))
-    names = {"unseen_halves": "half of each group", "unseen_groups": "the source", "unseen_machines": "the machine", "unseen_families": "the family of models"}
-    return [[name, percent(coverage[key]), percent(width[key], 0), f"{score[key]:.3f}"] for key, name in names.items() if key in coverage]
+    """Means over points of what was left out, by what."""
+    rows = []
+    for by, name in {"source": "the source", "machine": "the machine", "family": "the family of models"}.items():
+        left = [r for r in result.get("left_out", ()) if r["by"] == by]
+        points = sum(r["points"] for r in left)
+        if points:
+            inside, width, score = (sum(r[key] * r["points"] for r in left) / points for key in ("inside", "width", "interval_score"))
+            rows.append([name, percent(inside), percent(width, 0), f"{score:.3f}"])
+    return rows
 
 
 def pairs(result):
@@ -90,11 +96,11 @@ def figures(groups, subject):
         points = f"{g['points']} ({g['failed']} failed)" if g["failed"] else str(g["points"])
         rows.append([g["group"], points, *([percent(time["mean_error"]), percent(time["median_error"]), signed_percent(time["bias"])] if time else [NOTHING] * 3),
                      tau(time["kendall_tau"] if time and time["points"] > 1 else None), *(percent(g.get(key), 0) for key in
-                     ("coverage", "coverage_unseen_half", "coverage_unseen_group", "interval_width")), *(percent(g[key]["mean_error"] if key in g else None)
+                     ("coverage", "coverage_unseen_group", "interval_width")), *(percent(g[key]["mean_error"] if key in g else None)
                      for key in ("peak_memory", "reserved_memory"))])
-    columns = ["group", "points", "mean error", "median", "bias", "tau", "inside", "unseen half", "unseen group", "width", "peak memory", "reserved"]
+    columns = ["group", "points", "mean error", "median", "bias", "tau", "inside", "unseen group", "width", "peak memory", "reserved"]
     if subject == "iteration":
-        kept = [c for c, column in enumerate(columns) if column not in ("median", "tau", "unseen half")]
+        kept = [c for c, column in enumerate(columns) if column not in ("median", "tau")]
         columns, rows = [columns[c] for c in kept], [[row[c] for c in kept] for row in rows]
     return columns, rows
 

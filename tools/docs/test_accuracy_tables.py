@@ -18,20 +18,19 @@ class AccuracyTablesTest(unittest.TestCase):
 
     def test_a_formula_stands_beside_its_groups(self):
         other = {**GROUP, "group": "h", "formula": {"group_left_out": 0.5}, "choices": {"kendall_tau": 0.75}}
-        text = tables(result([{**GROUP, "formula": {"group_left_out": 0.125, "machine_left_out": 0.1}}, other]))
+        text = tables(result([{**GROUP, "formula": {"group_left_out": 0.125}}, other]))
         self.assertIn("| group | points | forecast, % | formula, group left out, % | tau of plans | bias, % |\n", text)
         self.assertIn("| g<1> | 3 | 25.0 | 12.5 | - | +22.5 |\n| h | 3 | 25.0 | 50.0 | 0.750 | +22.5 |\n", text)
         # The median of 12.5 % and 50 %.
         self.assertIn("\n\nForecasts are closer than the formula in 1 of 2 groups; the median over groups of their mean errors is 25.0 %, the formula's 31.2 %.\n", text)
 
     def test_left_out_points_and_pairs(self):
-        text = tables(result(left_out=[{"by": "source", "name": "someone/runs", "points": 46, "mean_error": 0.123, "inside": 0.78, "width": 0.34},
-                                       {"by": "machine", "name": "h100", "points": 1, "mean_error": 0, "inside": 1, "width": 1}],
-                             coverage={"unseen_groups": 0.901}, interval_width={"unseen_groups": 0.55}, interval_score={"unseen_groups": 0.6},
+        text = tables(result(left_out=[{"by": "source", "name": "someone/runs", "points": 46, "mean_error": 0.123, "inside": 0.78, "width": 0.34, "interval_score": 0.6},
+                                       {"by": "machine", "name": "h100", "points": 1, "mean_error": 0, "inside": 1, "width": 1, "interval_score": 1}],
                              left_out_pairs=[{"kind": "machine", "pairs": 40, "sources": 3, "inside": 0.905, "width": 0.22}, {"kind": "precision", "pairs": 2, "sources": 1}]))
         self.assertIn("| someone/runs | 46 | 12.3 | 78 | 34 |\n", text)
         self.assertNotIn("h100", text)
-        self.assertIn("| the source | 90.1 | 55 | 0.600 |\n", text)
+        self.assertIn("| the source | 78.0 | 34 | 0.600 |\n| the machine | 100.0 | 100 | 1.000 |\n", text)
         self.assertIn("| machine | 40 | 3 | 90.5 | 22 |\n| precision | 2 | 1 | - | - |\n", text)
 
     def test_decades_of_collectives_begin_at_their_lower_end(self):

@@ -4,12 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "base/random.hpp"
-
 namespace confidence {
 namespace {
-
-constexpr int kSplits = 5;  // random halves, whose mean is steadier than one
 
 // Sums over tested points, by source.
 class Tested {
@@ -27,17 +23,8 @@ class Tested {
     for (const auto& [source, sums] : other.by_source_) by_source_[source] += sums;
   }
 
-  [[nodiscard]] std::optional<UnseenFigures> figures() const {
-    if (by_source_.empty()) return std::nullopt;
-    UnseenFigures f;
-    const auto sources = static_cast<double>(by_source_.size());
-    for (const auto& [source, sums] : by_source_) {
-      f.coverage_by_source[source] = sums.inside / sums.points;
-      f.coverage += sums.inside / sums.points / sources;
-      f.width += sums.width / sums.points / sources;
-      f.score += sums.score / sums.points / sources;
-    }
-    return f;
+  void add_coverage(std::map<std::string, double>& by_group) const {
+    for (const auto& [group, sums] : by_source_) by_group[group] = sums.inside / sums.points;
   }
 
   // Means over points, whichever group they are of; nullopt: none was tested.
@@ -80,54 +67,31 @@ void test_others(Tested& tested, std::span<const Residual> residuals, double lev
     if (!fits(i)) tested.add(model, residuals[i]);
 }
 
-// `name`: what a residual is left out by. What is left out goes to `all`, by name.
-std::optional<UnseenFigures> leave_one_out(std::span<const Residual> residuals, double level, const std::string& by, auto name,
-                                           std::vector<LeftOutFigures>& all) {
+// `name`: what a residual is left out by. Returns what every point was tested with.
+Tested leave_one_out(std::span<const Residual> residuals, double level, const std::string& by, auto name,
+                     std::vector<LeftOutFigures>& all) {
   std::set<std::string> names;
   for (const Residual& r : residuals) names.insert(name(r));
   Tested tested;
-  if (names.size() < 2) return std::nullopt;
+  if (names.size() < 2) return tested;
   for (const std::string& out : names) {
     Tested alone;
     test_others(alone, residuals, level, [&](std::size_t i) { return name(residuals[i]) != out; });
     if (const std::optional<LeftOutFigures> figures = alone.together(by, out)) all.push_back(*figures);
     tested.add(alone);
   }
-  return tested.figures();
-}
-
-// A random half of every source, by Fisher-Yates: true = fits.
-std::vector<bool> random_half(std::span<const Residual> residuals, base::Random& random) {
-  std::map<std::string, std::vector<std::size_t>> by_source;
-  for (std::size_t i = 0; i < residuals.size(); ++i) by_source[residuals[i].source].push_back(i);
-  std::vector<bool> fits(residuals.size(), false);
-  for (auto& [source, rows] : by_source) {
-    for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
-    for (std::size_t i = 0; i < (rows.size() + 1) / 2; ++i) fits[rows[i]] = true;
-  }
-  return fits;
-}
-
-std::optional<UnseenFigures> split_half(std::span<const Residual> residuals, std::uint64_t seed, double level) {
-  base::Random random(seed);
-  Tested tested;
-  for (int split = 0; split < kSplits; ++split) {
-    const std::vector<bool> half = random_half(residuals, random);
-    test_others(tested, residuals, level, [&](std::size_t i) { return half[i]; });
-  }
-  return tested.figures();
+  return tested;
 }
 
 }  // namespace
 
-UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level) {
+UnseenCoverage unseen_coverage(std::span<const Residual> residuals, double level) {
   UnseenCoverage found;
-  found.half = split_half(residuals, seed, level);
   const auto without = [&](const std::string& by, auto name) { return leave_one_out(residuals, level, by, name, found.left_out); };
-  found.source = without("source", [](const Residual& r) { return r.published_by(); });
-  (void)without("framework", [](const Residual& r) { return r.question.kind.framework; });
-  found.machine = without("machine", [](const Residual& r) { return r.question.kind.device; });
-  found.family = without("family", [](const Residual& r) { return r.family; });
+  without("source", [](const Residual& r) { return r.published_by(); }).add_coverage(found.by_group);
+  without("framework", [](const Residual& r) { return r.question.kind.framework; });
+  without("machine", [](const Residual& r) { return r.question.kind.device; });
+  without("family", [](const Residual& r) { return r.family; });
   return found;
 }
 

@@ -2,7 +2,6 @@
 // Makes the interval model (scenarios/intervals/interval.hpp) from residuals: its few constants are those with which intervals made without
 // who published a point have the least interval score. Coverage of what was left out: unseen_coverage().
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,16 +41,8 @@ inline constexpr std::size_t kLeastResiduals = 20;
 // Deterministic. Cost: O(points x groups) per step of the descent; 0.5 s for 20 publishers and 100 groups.
 [[nodiscard]] scenarios::IntervalModel fit_intervals(std::span<const Residual> residuals, double level = 0.9);
 
-// Interval models held against residuals that they were made without.
-// Figures of intervals for points that the whole fit, its constants too, had not seen: means over sources of the means over their points.
-struct UnseenFigures {
-  double coverage = 0;  // share inside
-  double width = 0;     // (high - low) / predicted
-  double score = 0;     // interval_score
-  std::map<std::string, double> coverage_by_source;
-};
-
-// Points that were left out whole, by who published them, their framework, GPU generation or family of models: means over these points.
+// Interval models held against points that the whole fit, its constants too, had not seen: left out whole, by who published them, their
+// framework, GPU generation or family of models: means over these points.
 struct LeftOutFigures {
   std::string by, name;  // "source", "framework", "machine" or "family"; which
   std::size_t points = 0;
@@ -59,15 +50,11 @@ struct LeftOutFigures {
   double inside = 0, width = 0, score = 0;
 };
 
-// nullopt: too few residuals remain, or there is nothing else to make intervals from.
 struct UnseenCoverage {
-  std::optional<UnseenFigures> half;     // split-half: a random half of every group fits, the other is tested; mean of 5 splits
-  std::optional<UnseenFigures> source;   // all other publishers fit
-  std::optional<UnseenFigures> machine;  // all other GPU generations fit
-  std::optional<UnseenFigures> family;   // all other families of models fit
-  std::vector<LeftOutFigures> left_out;
+  std::vector<LeftOutFigures> left_out;    // none where too few residuals remain, or there is nothing else to make intervals from
+  std::map<std::string, double> by_group;  // the share inside, of each group of measurements, with its source left out
 };
 // Cost: a fit per publisher, framework, machine and family.
-[[nodiscard]] UnseenCoverage unseen_coverage(std::span<const Residual> residuals, std::uint64_t seed, double level = 0.9);
+[[nodiscard]] UnseenCoverage unseen_coverage(std::span<const Residual> residuals, double level = 0.9);
 
 }  // namespace confidence

@@ -12,5 +12,7 @@ namespace search {
 enum class Replicas { whole, sharded };
 void confirm_data_parallel(const Problem& problem, Replicas replicas, Confirmation& confirmation);
 [[nodiscard]] Planner data_parallel_planner();
+// Sharded: ZeRO (Rajbhandari et al., SC'20, arXiv 1910.02054), as PyTorch's FSDP plans it (arXiv 2304.11277).
+[[nodiscard]] Planner fsdp_planner();
 
 }  // namespace search

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
 #include "tests/search/problem.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Sharded data parallelism chooses what is not given: held against every plan that it could have given.
-#include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
 
 #include <doctest/doctest.h>
 

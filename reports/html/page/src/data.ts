@@ -114,7 +114,7 @@ export interface ErrorStatistics { points: number; mean_error: number; median_er
 
 export interface ValidationGroup {
   subject: string; group: string; points: number; failed: number; out_of_memory: number; time?: ErrorStatistics; peak_memory?: ErrorStatistics; reserved_memory?: ErrorStatistics;
-  coverage?: number; coverage_unseen_half?: number; coverage_unseen_group?: number; interval_width?: number; worst: string[];
+  coverage?: number; coverage_unseen_group?: number; interval_width?: number; worst: string[];
 }
 
 export interface MeasuredBytes { measured: number; predicted: number }
@@ -125,7 +125,7 @@ export interface ValidationPoint {
 }
 
 export interface Validation {
-  groups: ValidationGroup[]; points: ValidationPoint[]; notes: string[]; coverage?: { unseen_halves?: number; unseen_groups?: number };
+  groups: ValidationGroup[]; points: ValidationPoint[]; notes: string[];
 }
 
 export interface PageData { results?: Result[]; details?: Details[]; validation?: Validation }

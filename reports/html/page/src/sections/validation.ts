@@ -83,10 +83,6 @@ export function validationParts(v: Validation): HTMLElement[] {
     { label: "Measured", value: (p: ValidationPoint) => p.measured_s, show: (p: ValidationPoint) => seconds(p.measured_s) }, { label: "Predicted", value: (p: ValidationPoint) => p.predicted_s, show: (p: ValidationPoint) => p.failure ?? seconds(p.predicted_s) },
     { label: "Error", value: errorOf, show: (p: ValidationPoint) => percent(errorOf(p)) },
   ], worst)));
-  if (v.notes.length > 0 || v.coverage) {
-    parts.push(section("notes", "Notes", "What to know about these figures.",
-      v.coverage?.unseen_halves !== undefined ? h("p", {}, `Intervals fitted to one half of each group hold ${percent(v.coverage.unseen_halves, 0)} of the other half${v.coverage.unseen_groups !== undefined ? `; fitted without a group they hold ${percent(v.coverage.unseen_groups, 0)} of it` : ""}.`) : null,
-      h("ul", {}, ...v.notes.map((n) => h("li", {}, n)))));
-  }
+  if (v.notes.length > 0) parts.push(section("notes", "Notes", "What to know about these figures.", h("ul", {}, ...v.notes.map((n) => h("li", {}, n)))));
   return parts;
 }

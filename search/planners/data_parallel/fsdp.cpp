@@ -1,4 +1,4 @@
-#include "search/planners/fsdp/fsdp.hpp"
+#include "search/planners/data_parallel/data_parallel.hpp"
 
 #include <fmt/core.h>
 
