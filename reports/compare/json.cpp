@@ -51,6 +51,7 @@ std::string compare_json(const comparison::Comparison& c) {
   j["interval_s"] = {c.low_s, c.high_s};
   j["aligned_share"] = c.aligned_share;
   j["parts"] = list_of(c.parts, part_json);
+  j["transfers"] = list_of(c.transfers, part_json);
   j["operators"] = list_of(c.operators, operator_json);
   j["unaligned"] = list_of(c.unaligned, unaligned_row_json);
   j["devices"] = list_of(c.devices, device_json);

@@ -14,14 +14,14 @@ using comparison::Comparison;
 
 constexpr std::size_t kMostListed = 12;  // of what is not all of an iteration
 
-std::string duration_text(double seconds) { return base::to_text(base::Seconds(seconds)); }
+std::string duration_text(double seconds) { return base::to_text(base::Seconds(seconds < 1e-12 ? 0 : seconds)); }
 
 std::string part_name(const comparison::PartKey& key) {
   const std::string kind(key.kind.empty() ? "kernels of no known kind" : key.kind);
   const std::string pass(key.pass.empty() ? "" : fmt::format(", {}", key.pass));
   switch (key.share) {
     case comparison::Share::kernel: return kind + pass;
-    case comparison::Share::exposed: return "exposed " + kind + pass;
+    case comparison::Share::exposed: return kind == "transfers" ? "exposed communication" + pass : "exposed " + kind + pass;
     case comparison::Share::gap: break;
   }
   return (key.kind == "launch" ? "late launches" : kind) + pass;
@@ -46,16 +46,24 @@ std::string headline(const Comparison& c) {
       duration_text(c.low_s), duration_text(c.high_s), inside ? "holds" : "does not hold", percent(c.aligned_share));
 }
 
+// Of exposed communication, the transfer whose share differs most.
+std::string transfer_text(const Comparison& c, const comparison::PartRow& row) {
+  if (row.key.share != comparison::Share::exposed) return "";
+  const auto most = std::ranges::find(c.transfers, row.key.pass, [](const comparison::PartRow& t) { return t.key.pass; });
+  return fmt::format("; above all {}", most->key.kind.empty() ? "collectives of no known kind" : most->key.kind);
+}
+
 // Why the forecast is off: the first three parts.
 std::string reasons(const Comparison& c, std::size_t width) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, c.parts.size()); ++i) {
     const comparison::PartRow& row = c.parts[i];
     if (std::abs(row.difference()) < 1e-6 * c.measured_s) break;
-    text += hanging(fmt::format("  {}. {}: {} {} in the trace ({} against {}{})", i + 1, part_name(row.key),
-                                duration_text(std::abs(row.difference())), row.difference() > 0 ? "longer" : "shorter",
-                                duration_text(row.measured.seconds), duration_text(row.predicted.seconds), counts_text(row)),
-                    width);
+    text += hanging(
+        fmt::format("  {}. {}: {} {} in the trace ({} against {}{})", i + 1, part_name(row.key), duration_text(std::abs(row.difference())),
+                    row.difference() > 0 ? "longer" : "shorter", duration_text(row.measured.seconds), duration_text(row.predicted.seconds),
+                    counts_text(row) + transfer_text(c, row)),
+        width);
   }
   return text.empty() ? "" : "\nWhat makes the difference\n" + text;
 }
@@ -70,11 +78,17 @@ std::string part_table(const Comparison& c, std::size_t width) {
   const TimeUnit unit = unit_of(times);
   Table table({left("part"), right("measured", unit.name), right("forecast", unit.name), right("difference", unit.name), right("in trace"),
                right("in forecast")});
-  for (const comparison::PartRow& row : c.parts) {
+  const auto add = [&](const std::string& name, const comparison::PartRow& row) {
     const bool gap = row.key.share == comparison::Share::gap;
-    table.row({part_name(row.key), unit.text(base::Seconds(row.measured.seconds)), unit.text(base::Seconds(row.predicted.seconds)),
+    table.row({name, unit.text(base::Seconds(row.measured.seconds)), unit.text(base::Seconds(row.predicted.seconds)),
                unit.text(base::Seconds(row.difference())), gap ? "" : count_text(row.measured.count),
                gap ? "" : count_text(row.predicted.count)});
+  };
+  for (const comparison::PartRow& row : c.parts) {
+    add(part_name(row.key), row);
+    if (row.key.share != comparison::Share::exposed) continue;
+    for (const comparison::PartRow& transfer : c.transfers)
+      if (transfer.key.pass == row.key.pass) add(fmt::format("  {}", transfer.key.kind), transfer);
   }
   table.row({"iteration", unit.text(base::Seconds(c.measured_s)), unit.text(base::Seconds(c.predicted_s)),
              unit.text(base::Seconds(c.measured_s - c.predicted_s)), "", ""});

@@ -98,6 +98,8 @@ class Forecast {
 
 }  // namespace
 
+bool is_same_size(const Sizes& a, const Sizes& b) { return ordered(a) == ordered(b); }
+
 Alignment align(const DeviceTimeline& measured, const DeviceTimeline& predicted) {
   const Forecast forecast(predicted);
   const std::size_t n = measured.activities.size();
@@ -109,8 +111,13 @@ Alignment align(const DeviceTimeline& measured, const DeviceTimeline& predicted)
     if (match.found == nullptr) result.why[i] = match.why;
     else ++asking[lists[i] = match.found];
   }
-  for (std::size_t i = 0; i < n; ++i)
-    if (lists[i] != nullptr) result.counterpart[i] = (*lists[i])[given[lists[i]]++ * lists[i]->size() / asking[lists[i]]];
+  for (std::size_t i = 0; i < n; ++i) {
+    if (lists[i] == nullptr) continue;
+    const std::size_t place = given[lists[i]]++, all = lists[i]->size(), asked = asking[lists[i]];
+    const bool one_by_one = measured.activities[i].sizes[1] > 0 && asked > all;
+    if (one_by_one && place >= all) result.why[i] = "more of these sizes than the forecast has";
+    else result.counterpart[i] = (*lists[i])[one_by_one ? place : place * all / asked];
+  }
   return result;
 }
 

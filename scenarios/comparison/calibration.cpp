@@ -65,7 +65,9 @@ KnownKernels kernels_of(const Comparison& c, const sim::SimulationResult& simula
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const std::uint32_t counterpart = c.alignments[d].counterpart[i];
       if (measured[i].work != Work::kernel || counterpart == Alignment::kNone) continue;
-      at(c.predicted[d].activities[counterpart]).add({measured[i].duration_s, 0, static_cast<double>(measured[i].launches), 0});
+      const Activity& forecast = c.predicted[d].activities[counterpart];
+      if (measured[i].sizes[1] > 0 && !is_same_size(measured[i].sizes, forecast.sizes)) continue;  // several, fused
+      at(forecast).add({measured[i].duration_s, 0, static_cast<double>(measured[i].launches), 0});
     }
   }
   return known;
@@ -116,10 +118,11 @@ Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scen
   for (const auto& [place, k] : known) {
     const pcg::Kernel& kernel = k.kernel.kernel;
     const Sums& kind = of_kind.at(kernel.kind);
-    const bool by_kind = kind.measured != kind.predicted;
+    const bool by_kind = kernel.m == 0 && kind.measured != kind.predicted;
     const Sums& sums = by_kind ? kind : k.sums;
     if (!(sums.measured_s > 0 && sums.predicted_s > 0)) continue;
-    const double ratio = sums.measured_s / sums.predicted_s;
+    double ratio = sums.measured_s / sums.predicted_s;
+    if (kernel.m > 0) ratio *= sums.predicted / sums.measured;  // of one against one: some may be missing
     result.kernels.push_back({to_text(kernel.kind), {kernel.batch, kernel.m, kernel.n, kernel.k}, kernel.bytes, ratio, by_kind});
     profiles::MeasuredKernel row = k.kernel;
     row.seconds = profiles::kernel_time(device, kernel, row.precision).time.value() * ratio;

@@ -28,9 +28,11 @@ struct Calibration {
 };
 
 // Returns the profiles that `variant` has for the compared devices with measured kernels in the device's table, and with shares of
-// attention and launch times in the framework's. Kernels that are not aligned change nothing. A launch takes the median time between two of
-// one pass, of twenty or more. `made_by`: the command, for the files. Requires: `c` is the comparison of `run`. Throws: base::InputError
-// where the devices are of several types.
+// attention and launch times in the framework's. Kernels that are not aligned change nothing. Of products the mean
+// time of one counts, and fused ones do not. A launch takes the median time between two of one pass, of twenty or more.
+// `made_by`: the command, for the files.
+// Requires: `c` is the comparison of `run`.
+// Throws: base::InputError where the devices are of several types.
 [[nodiscard]] Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scenarios::Variant& variant,
                                     const std::string& made_by);
 

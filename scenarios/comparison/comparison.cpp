@@ -40,8 +40,8 @@ class Comparer {
 
   void add(const MeasuredDevice& measured, const DeviceTimeline& predicted) {
     const Alignment alignment = align(measured.timeline, predicted);
-    for (const auto& [key, part] : parts_of(measured.timeline, pipelined_)) add(part, parts_[key].measured);
-    for (const auto& [key, part] : parts_of(predicted, pipelined_)) add(part, parts_[key].predicted);
+    add(parts_of(measured.timeline, pipelined_), &Row::measured);
+    add(parts_of(predicted, pipelined_), &Row::predicted);
     result_.measured_s += measured.timeline.seconds();
     result_.predicted_s += predicted.seconds();
     for (const Activity& a : predicted.activities)
@@ -69,7 +69,8 @@ class Comparer {
     result_.measured_s /= n;
     result_.predicted_s /= n;
     result_.aligned_share = busy_s_ > 0 ? aligned_s_ / busy_s_ : 0;
-    for (auto& [key, row] : parts_) result_.parts.push_back({key, over(row.measured, n), over(row.predicted, n)});
+    for (const auto& [rows, list] : {std::pair(&parts_, &result_.parts), std::pair(&transfers_, &result_.transfers)})
+      for (const auto& [key, row] : *rows) list->push_back({key, over(row.measured, n), over(row.predicted, n)});
     for (const auto& [key, seconds] : operators_)
       result_.operators.push_back({key.first, key.second, seconds.first / n, seconds.second / n});
     for (auto& [key, row] : unaligned_)
@@ -77,11 +78,23 @@ class Comparer {
                                    row.seconds / busy_s_, row.count / n});
     const auto largest = [](const auto& a, const auto& b) { return std::abs(a.difference()) > std::abs(b.difference()); };
     std::ranges::stable_sort(result_.parts, largest);
+    std::ranges::stable_sort(result_.transfers, largest);
     std::ranges::stable_sort(result_.operators, largest);
     std::ranges::stable_sort(result_.unaligned, std::greater{}, &UnalignedRow::seconds);
   }
 
  private:
+  struct Row {
+    PartTime measured, predicted;
+  };
+  // Of transfers that are exposed together no one is the cause, so they are one part of a pass.
+  void add(const Parts& parts, PartTime Row::*side) {
+    for (const auto& [key, part] : parts) {
+      const bool exposed = key.share == Share::exposed;
+      add(part, parts_[exposed ? PartKey{key.share, key.pass, "transfers"} : key].*side);
+      if (exposed) add(part, transfers_[key].*side);
+    }
+  }
   static void add(const PartTime& part, PartTime& sum) {
     sum = {sum.seconds + part.seconds, sum.busy_s + part.busy_s, sum.count + part.count};
   }
@@ -90,13 +103,10 @@ class Comparer {
     return {without_numbers(result_.predicted_names[a.name]), text_of(a.pass)};
   }
 
-  struct Row {
-    PartTime measured, predicted;
-  };
   Comparison& result_;
   bool pipelined_;
   double busy_s_ = 0, aligned_s_ = 0;
-  std::map<PartKey, Row> parts_;
+  std::map<PartKey, Row> parts_, transfers_;
   std::map<std::pair<std::string, std::string_view>, std::pair<double, double>> operators_;  // measured, predicted
   std::map<std::tuple<std::uint32_t, std::string_view, std::string_view>, UnalignedRow> unaligned_;
 };

@@ -80,6 +80,7 @@ struct Comparison {
   double low_s = 0, high_s = 0;            // the forecast's interval
   double aligned_share = 0;                // of the time of the trace's kernels and transfers
   std::vector<PartRow> parts;              // the largest difference first
+  std::vector<PartRow> transfers;          // those of the exposed parts, by kind: each moment is the first's of those under way
   std::vector<OperatorRow> operators;      // the same
   std::vector<UnalignedRow> unaligned;     // the longest first
   std::optional<MemoryPeaks> memory;       // where the traces have it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 namespace comparison {
 namespace {
@@ -77,12 +78,13 @@ class Reader {
     activities_.push_back(a);
   }
 
-  void take_sizes(const imports::ImportedKernel& k, Activity& a) const {
+  // An operation's product is its first kernel; sums of split products have no sizes.
+  void take_sizes(const imports::ImportedKernel& k, Activity& a) {
     if (k.operation == imports::kNoOperation || !k.kind) return;
     const auto& work = trace_.operations[k.operation].work;
     if (!work || work->m <= 0) return;
     const bool attends = pcg::is_attention(work->kind) && pcg::is_attention(*k.kind);
-    if (work->kind == *k.kind || attends) a.sizes = {work->batch, work->m, work->n, work->k};
+    if ((work->kind == *k.kind || attends) && sized_.insert(k.operation).second) a.sizes = {work->batch, work->m, work->n, work->k};
   }
 
   void add(const imports::ImportedCollective& c) {
@@ -111,7 +113,8 @@ class Reader {
   const imports::ImportedTrace& trace_;
   int device_;
   double begin_s_, end_s_;
-  double free_s_ = 0;  // when the kernels so far have ended
+  double free_s_ = 0;              // when the kernels so far have ended
+  std::set<std::uint32_t> sized_;  // operations whose product was met
   std::vector<Activity> activities_;
 };
 

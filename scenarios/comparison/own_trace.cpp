@@ -21,6 +21,18 @@ constexpr int kDeepest = 64;
 
 base::Seconds seconds(const Json& microseconds) { return base::Seconds(microseconds.get<double>() / 1e6); }
 
+// The library would turn 1e300 into some integer.
+template <class Integer>
+Integer whole(const Json& number) {
+  if (!number.is_number_integer()) throw std::invalid_argument(fmt::format("{} is no whole number", number.dump()));
+  return number.get<Integer>();
+}
+template <class Integer>
+Integer whole(const Json& map, const char* key, Integer otherwise) {
+  const auto at = map.find(key);
+  return at == map.end() ? otherwise : whole<Integer>(*at);
+}
+
 template <class Known>
 auto named(const Known& known, const Json& name) {
   const auto found = profiles::find_named(known, name.get<std::string>());
@@ -34,12 +46,12 @@ sim::TimedKernel kernel_of(const Json& j) {
   t.precision = named(profiles::kPrecisions, j.at("precision"));
   t.kernel.flops = base::Flops(j.at("flops").get<double>());
   t.kernel.bytes = base::Bytes(j.at("bytes").get<double>());
-  t.kernel.serial_launches = j.value("launches", std::int64_t{1});
+  t.kernel.serial_launches = whole<std::int64_t>(j, "launches", 1);
   if (const auto sizes = j.find("sizes"); sizes != j.end()) {
-    t.kernel.batch = sizes->at(0).get<std::int64_t>();
-    t.kernel.m = sizes->at(1).get<std::int64_t>();
-    t.kernel.n = sizes->at(2).get<std::int64_t>();
-    t.kernel.k = sizes->at(3).get<std::int64_t>();
+    t.kernel.batch = whole<std::int64_t>(sizes->at(0));
+    t.kernel.m = whole<std::int64_t>(sizes->at(1));
+    t.kernel.n = whole<std::int64_t>(sizes->at(2));
+    t.kernel.k = whole<std::int64_t>(sizes->at(3));
   }
   t.time = seconds(j.at("us"));
   return t;
@@ -86,10 +98,10 @@ class OwnReader {
   void add(const Json& e) {
     const std::string phase = e.at("ph").get<std::string>();
     if (phase == "M" && e.at("name") == "thread_name") {
-      streams_[{e.at("pid").get<std::uint32_t>(), e.at("tid").get<int>()}] = e.at("args").at("name").get<std::string>();
+      streams_[{whole<std::uint32_t>(e.at("pid")), whole<int>(e.at("tid"))}] = e.at("args").at("name").get<std::string>();
     } else if (phase == "C") {
       trace_.simulation.memory_over_time.push_back(
-          {e.at("pid").get<std::uint32_t>(), seconds(e.at("ts")), base::Bytes(e.at("args").at("bytes").get<double>())});
+          {whole<std::uint32_t>(e.at("pid")), seconds(e.at("ts")), base::Bytes(e.at("args").at("bytes").get<double>())});
     } else if (phase == "X") {
       add_span(e);
     }
@@ -97,17 +109,17 @@ class OwnReader {
 
   void add_span(const Json& e) {
     const Json& args = e.at("args");
-    sim::Span s{.device = e.at("pid").get<std::uint32_t>(), .start = seconds(e.at("ts")), .duration = seconds(e.at("dur"))};
-    s.stream = streams_.at({s.device, e.at("tid").get<int>()});
+    sim::Span s{.device = whole<std::uint32_t>(e.at("pid")), .start = seconds(e.at("ts")), .duration = seconds(e.at("dur"))};
+    s.stream = streams_.at({s.device, whole<int>(e.at("tid"))});
     s.name = e.at("name").get<std::string>();
     s.work.pass = named(sim::kSpanPasses, args.at("pass"));
     s.work.operation = args.value("operator", "");
-    s.work.layer = args.value("layer", -1);
-    s.work.stage = args.value("stage", -1);
-    s.work.micro_batch = args.value("micro_batch", -1);
-    s.work.kernels = args.value("kernels", UINT32_MAX);
+    s.work.layer = whole(args, "layer", -1);
+    s.work.stage = whole(args, "stage", -1);
+    s.work.micro_batch = whole(args, "micro_batch", -1);
+    s.work.kernels = whole(args, "kernels", UINT32_MAX);
     s.work.moves = args.value("moves", "");
-    s.work.group = args.value("group", 0);
+    s.work.group = whole(args, "group", 0);
     s.work.buffer = base::Bytes(args.value("buffer", 0.0));
     s.message = args.value("sends", false) ? 1 : 0;
     trace_.simulation.spans.push_back(std::move(s));

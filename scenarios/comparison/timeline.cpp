@@ -5,6 +5,8 @@
 namespace comparison {
 namespace {
 
+constexpr double kRounding_s = 1e-12;  // of sums of times: no gap
+
 struct Apart {
   double begin = 0, end = 0;
   const Activity* of = nullptr;
@@ -56,7 +58,7 @@ class PartSums {
       parts_[{Share::exposed, text_of(transfers_[t].of->pass), transfers_[t].of->kind}].seconds += covered;
       left -= covered;
     }
-    if (left <= 0) return;
+    if (left <= kRounding_s) return;
     const auto pass = next != nullptr ? next->pass : std::optional(sim::SpanPass::update);
     parts_[{Share::gap, text_of(pass), next != nullptr && next->late_launch ? "launch" : waiting_}].seconds += left;
   }

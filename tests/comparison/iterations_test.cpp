@@ -59,3 +59,17 @@ TEST_CASE("a device without starts has no timeline") {
   t.kernels[0].start.reset();
   CHECK_THROWS_AS(iterations_of(t, 0), base::InputError);
 }
+
+TEST_CASE("without host operations passes are those of the names of kernels") {
+  imports::ImportedTrace t = trace({"embedding", "gemm", "flash_fwd", "cross_entropy", "gemm", "flash_fwd", "flash_bwd", "gemm", "adam"});
+  using enum pcg::KernelKind;
+  const std::vector<pcg::KernelKind> kinds{embedding, matmul, attention, loss, matmul, attention, attention, matmul, optimizer};
+  for (std::size_t i = 0; i < kinds.size(); ++i) t.kernels[i].kind = kinds[i];
+  const DeviceTimeline d = measured_timeline(t, 0, {"all", 0, 9});
+  using enum sim::SpanPass;
+  const std::vector<sim::SpanPass> passes{forward, forward, forward, forward, backward, recompute, backward, backward, update};
+  REQUIRE(d.activities.size() == passes.size());
+  for (std::size_t i = 0; i < passes.size(); ++i) CHECK(d.activities[i].pass == passes[i]);
+  CHECK(d.activities[5].kind == "attention");  // the forward kernel, run again
+  CHECK(d.activities[6].kind == "attention_gradient");
+}

@@ -57,14 +57,14 @@ std::string one_step() {
   return k.text();
 }
 
-const std::string kPlan = test::scenario("data-parallel: {}", ", node.gpus.count: 1");
+const std::string kOneGpu = test::scenario("data-parallel: {}", ", node.gpus.count: 1");
 
 const MeasuredDevice& device(const Comparison& c) { return c.devices.at(0); }
 
 }  // namespace
 
 TEST_CASE("passes are those of the operations around launches") {
-  const Comparison c = test::beside(kPlan, one_step());
+  const Comparison c = test::beside(kOneGpu, one_step());
   const std::vector<Activity>& a = device(c).timeline.activities;
   REQUIRE(a.size() == 5);
   CHECK(a[0].pass == sim::SpanPass::forward);
@@ -78,7 +78,7 @@ TEST_CASE("passes are those of the operations around launches") {
 }
 
 TEST_CASE("times of a trace are parted as they are measured") {
-  const Comparison c = test::beside(kPlan, one_step());
+  const Comparison c = test::beside(kOneGpu, one_step());
   CHECK(test::part(c, Share::kernel, "forward", "matmul")->measured.seconds == test::about(30e-6, 1e-6));
   CHECK(test::part(c, Share::kernel, "backward", "matmul")->measured.seconds == test::about(40e-6, 1e-6));
   // 50 to 80 us: the second product was launched at 71 us, when the device was free.
@@ -91,7 +91,7 @@ TEST_CASE("times of a trace are parted as they are measured") {
 }
 
 TEST_CASE("what the forecast does not have is listed with its share, and spread over nothing") {
-  const Comparison c = test::beside(kPlan, one_step());
+  const Comparison c = test::beside(kOneGpu, one_step());
   // Aligned: both products, and the optimizer. 30 + 40 + 10 of 93 us of kernels.
   CHECK(c.aligned_share == test::about(80.0 / 93, 1e-6));
   REQUIRE(c.unaligned.size() == 2);
@@ -103,5 +103,5 @@ TEST_CASE("what the forecast does not have is listed with its share, and spread 
 TEST_CASE("a rank that the plan does not have is refused") {
   std::string trace = one_step();
   trace.replace(trace.find("\"rank\":0"), 8, "\"rank\":5");
-  CHECK_THROWS_AS(test::beside(kPlan, trace), base::InputError);
+  CHECK_THROWS_AS(test::beside(kOneGpu, trace), base::InputError);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
 #include <set>
 
 #include "base/diagnostics.hpp"
@@ -25,11 +26,12 @@ double sum(const Comparison& c, PartTime PartRow::*side) {
   return total;
 }
 
-// Kinds of kernels whose time or number differs.
+// Kinds of kernels whose time or number differs, by more than the rounding of ends less begins.
 std::set<std::string> changed_kernels(const Comparison& c) {
   std::set<std::string> changed;
   for (const PartRow& row : c.parts)
-    if (row.key.share == Share::kernel && (row.difference() != 0 || row.measured.count != row.predicted.count))
+    if (row.key.share == Share::kernel &&
+        (std::abs(row.difference()) > 1e-9 * row.predicted.seconds || row.measured.count != row.predicted.count))
       changed.insert(std::string(row.key.pass) + " " + std::string(row.key.kind));
   return changed;
 }
@@ -65,8 +67,9 @@ TEST_CASE("the parts add up to both iterations") {
 }
 
 TEST_CASE("layers that are computed again are what the forecast lacks, and no other kernel differs") {
+  const std::string one = ", node.gpus.count: 1";  // nothing overlaps with what it could slow down
   const Comparison c =
-      test::beside(test::scenario(megatron(1, 1, 1)), test::trace_of(test::scenario(megatron(1, 1, 1, ", recompute: full"))));
+      test::beside(test::scenario(megatron(1, 1, 1), one), test::trace_of(test::scenario(megatron(1, 1, 1, ", recompute: full"), one)));
   const std::set<std::string> changed = changed_kernels(c);
   CHECK(changed.contains("recompute matmul"));
   for (const std::string& name : changed) CHECK(name.starts_with("recompute "));

@@ -85,6 +85,21 @@ TEST_CASE("products are aligned by their sizes, in any order; what the forecast 
   CHECK(a.why[5] == "neither its name nor its operation says what it does");
 }
 
+TEST_CASE("of one size no more products are aligned than the forecast has; others are in proportion") {
+  const auto product = [](double start_s) {
+    Activity a = kernel(start_s, 1);
+    a.sizes = {1, 64, 32, 16};
+    return a;
+  };
+  const DeviceTimeline forecast = device({product(0), product(1), kernel(2, 1, "norm"), kernel(3, 1, "norm")}, 4);
+  const DeviceTimeline trace = device(
+      {product(0), product(1), product(2), kernel(3, 1, "norm"), kernel(4, 1, "norm"), kernel(5, 1, "norm"), kernel(6, 1, "norm")}, 7);
+  const Alignment a = align(trace, forecast);
+  CHECK(a.counterpart[1] == 1);
+  CHECK(a.why[2] == "more of these sizes than the forecast has");
+  CHECK(std::vector(a.counterpart.begin() + 3, a.counterpart.end()) == std::vector<std::uint32_t>{2, 2, 3, 3});
+}
+
 TEST_CASE("a product that is several of the forecast's side by side is these, fused") {
   const auto product = [](std::int64_t n) {
     Activity a = kernel(0, 1);

@@ -26,6 +26,7 @@ void read_tables(std::string_view bytes);   // measured kernels, collectives, po
 void read_trace(std::string_view bytes);    // Kineto, Nsight Systems, nccl-tests, Chakra, the collector's
 void read_rules(std::string_view bytes);
 // scenarios
+void read_own_trace(std::string_view bytes);  // of run --trace, with its parts
 void read_scenario(std::string_view bytes);
 void run_scenario(std::string_view bytes);  // bytes choose the words of a small scenario, which is answered
 
@@ -33,10 +34,11 @@ struct Target {
   std::string_view name;  // its folder of cases
   void (*read)(std::string_view);
 };
-inline constexpr Target kTargets[] = {{"yaml", read_yaml},       {"csv", read_csv},           {"units", read_units},
-                                      {"cluster", read_cluster}, {"topology", read_topology}, {"huggingface", read_huggingface},
-                                      {"model", read_model},     {"plan", read_plan},         {"onnx", read_onnx},
-                                      {"profile", read_profile}, {"tables", read_tables},     {"trace", read_trace},
-                                      {"rules", read_rules},     {"scenario", read_scenario}, {"run", run_scenario}};
+inline constexpr Target kTargets[] = {{"yaml", read_yaml},           {"csv", read_csv},           {"units", read_units},
+                                      {"cluster", read_cluster},     {"topology", read_topology}, {"huggingface", read_huggingface},
+                                      {"model", read_model},         {"plan", read_plan},         {"onnx", read_onnx},
+                                      {"profile", read_profile},     {"tables", read_tables},     {"trace", read_trace},
+                                      {"own_trace", read_own_trace}, {"rules", read_rules},       {"scenario", read_scenario},
+                                      {"run", run_scenario}};
 
 }  // namespace fuzz
