@@ -3,10 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <numeric>
 
 #include "reports/layout/table.hpp"
 
@@ -97,32 +93,6 @@ FigureTable left_out_table(const confidence::Assessment& a) {
   return t;
 }
 
-// Mean errors of collectives, by machine and by the decade of their bytes.
-FigureTable size_table(const confidence::Assessment& a) {
-  constexpr int kDecades = 7, kLeast = 4;  // the first holds all below 10^kLeast bytes, the last all above
-  FigureTable t{confidence::Subject::collective,
-                {"machine", "collectives", "below 10 kB", "to 100 kB", "to 1 MB", "to 10 MB", "to 100 MB", "to 1 GB", "above"},
-                {}};
-  std::map<std::string, std::array<std::vector<double>, kDecades>> errors;
-  for (const confidence::Item& i : a.items)
-    if (i.subject == confidence::Subject::collective && i.failure.empty()) {
-      const int decade = static_cast<int>(std::log10(i.bytes.value())) - kLeast + 1;
-      errors[i.machine][static_cast<std::size_t>(std::clamp(decade, 0, kDecades - 1))].push_back(std::abs(i.predicted / i.measured - 1));
-    }
-  for (const auto& [machine, decades] : errors) {
-    Row row{machine, ""};
-    std::size_t all = 0;
-    for (const std::vector<double>& decade : decades) {
-      all += decade.size();
-      row.push_back(decade.empty() ? kNothing
-                                   : percent(std::accumulate(decade.begin(), decade.end(), 0.0) / static_cast<double>(decade.size())));
-    }
-    row[1] = std::to_string(all);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
 std::string plural_of(confidence::Subject s) { return std::string(confidence::to_text(s)) + (s == confidence::Subject::memory ? "" : "s"); }
 
 std::string aligned(const FigureTable& figures) {
@@ -162,7 +132,6 @@ std::string text_report(const confidence::Assessment& a) {
   if (const FigureTable t = a.unseen ? source_table(*a.unseen) : FigureTable{}; !t.rows.empty())
     text += "\nsources, with intervals that all others made\n" + aligned(t);
   if (const FigureTable t = left_out_table(a); !t.rows.empty()) text += "\ncomparisons, of sources that did not make them\n" + aligned(t);
-  if (const FigureTable t = size_table(a); !t.rows.empty()) text += "\nmean errors of collectives, by their bytes\n" + aligned(t);
   text += "\nWorst cases\n";
   for (const confidence::GroupAssessment& g : a.groups) text += worst_cases(a, g);
   for (const std::string& n : a.notes) text += fmt::format("note: {}\n", n);

@@ -66,7 +66,6 @@ Json group_json(const confidence::Assessment& a, const confidence::GroupAssessme
   if (g.choices) {
     j["choices"] = {{"questions", g.choices->questions}, {"kendall_tau", g.choices->tau}, {"regret", g.choices->regret}};
     if (g.choices->tau_apart) j["choices"]["kendall_tau_apart"] = *g.choices->tau_apart;
-    if (g.choices->tau_of_truth) j["choices"]["kendall_tau_of_truth"] = *g.choices->tau_of_truth;
   }
   if (g.repeats) j["repeats"] = {{"runs", g.repeats->runs}, {"scatter", g.repeats->scatter}};
   if (g.coverage) j["coverage"] = *g.coverage;

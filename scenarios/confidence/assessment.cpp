@@ -86,23 +86,6 @@ Runs runs_of(const std::vector<Item>& items, const std::vector<std::size_t>& mem
   return runs;
 }
 
-// Over pairs of plans, how much more often another measurement orders them as they are than the other way round: the expected
-// sign of a normal difference, the logarithms of whose times scatter as `scatter` says. What lies apart by chance counts as apart, so that
-// this is a little too good.
-struct ExpectedOrder {
-  double sum = 0, pairs = 0;
-  void add(const std::map<std::string, std::vector<Pair>>& plans, const std::vector<Pair>& medians, double scatter) {
-    std::vector<double> variances;
-    for (const auto& [plan, runs] : plans) variances.push_back(scatter * scatter / static_cast<double>(runs.size()));
-    for (std::size_t i = 0; i < medians.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j) {
-        const double apart = std::abs(std::log(medians[i].measured / medians[j].measured));
-        sum += std::erf(apart / std::sqrt(2 * (variances[i] + variances[j])));
-        pairs += 1;
-      }
-  }
-};
-
 // Mean measured time of the plans with the least forecast over the least measured time, less 1. Several have the least where what tells
 // them apart is nothing to the forecast.
 double regret_of(const std::vector<Pair>& plans) {
@@ -145,11 +128,9 @@ std::optional<Repeats> repeats_of(const std::vector<Item>& items, const std::vec
 
 // Returns the figures over the questions for which `members` have two plans or more; nullopt if there is none. Items without a forecast
 // or without facts take no part. Cost: O(n log n + pairs of plans of one question).
-std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vector<std::size_t>& members,
-                                  const std::optional<Repeats>& repeats) {
+std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vector<std::size_t>& members) {
   Choices c;
   Order order, apart;
-  ExpectedOrder truth;
   double regret = 0;
   for (const auto& [question, runs] : runs_of(items, members)) {
     const std::vector<Pair> plans = plans_of(runs);
@@ -157,13 +138,11 @@ std::optional<Choices> choices_of(const std::vector<Item>& items, const std::vec
     c.questions += 1;
     order += order_of(plans);
     apart += order_of(plans, kRepeats);
-    if (repeats && repeats->scatter > 0) truth.add(runs, plans, repeats->scatter);
     regret += regret_of(plans);
   }
   if (c.questions == 0) return std::nullopt;
   c.tau = order.tau();
   if (apart.same + apart.opposite > 0) c.tau_apart = apart.tau();
-  if (truth.pairs > 0) c.tau_of_truth = truth.sum / truth.pairs;
   c.regret = regret / static_cast<double>(c.questions);
   return c;
 }
@@ -278,7 +257,7 @@ Assessment assess(std::vector<Item> items, std::optional<confidence::UnseenCover
     a.groups.push_back(assess_group(a.items, of_group));
     a.groups.back().formula_error = mean_of(formula, of_group);
     a.groups.back().repeats = repeats_of(a.items, of_group);
-    a.groups.back().choices = choices_of(a.items, of_group, a.groups.back().repeats);
+    a.groups.back().choices = choices_of(a.items, of_group);
     if (!a.unseen || key.first != Subject::iteration) continue;
     if (const auto at = a.unseen->by_group.find(key.second); at != a.unseen->by_group.end())
       a.groups.back().leave_one_group_out = at->second;

@@ -49,9 +49,6 @@ struct Choices {
   double tau = 0;  // Kendall's, over pairs of plans of one question
   // The same over pairs that were measured over kRepeats apart; nullopt: there are none.
   std::optional<double> tau_apart;
-  // The same of a forecast that knows the true times, on average, if plans are measured once more; nullopt: it is not known by how much
-  // runs of one plan scatter.
-  std::optional<double> tau_of_truth;
   double regret = 0;  // mean of: measured time of the plan with the least forecast / least measured time - 1
 };
 // The difference of a plan that is measured again: 1 to 5 % in NeMo's tables (nemo_dgx_h100_2024.csv, 7 % in
