@@ -18,8 +18,8 @@ int parse_and_act(int argc, char** argv) {
   app.set_version_flag("-V,--version", cli::version_text());
   app.require_subcommand(1);
   cli::Action action;
-  for (const auto add : {cli::add_run, cli::add_ask, cli::add_diff, cli::add_compare, cli::add_show, cli::add_check, cli::add_validate, cli::add_import,
-                         cli::add_calibrate, cli::add_rules, cli::add_init, cli::add_schema, cli::add_help_commands})
+  for (const auto add : {cli::add_run, cli::add_ask, cli::add_diff, cli::add_compare, cli::add_show, cli::add_check, cli::add_validate,
+                         cli::add_import, cli::add_calibrate, cli::add_rules, cli::add_init, cli::add_schema, cli::add_help_commands})
     add(app, action);
   try {
     app.parse(argc, argv);
