@@ -116,7 +116,8 @@ TEST_CASE("what is shown can be read again") {
 TEST_CASE("misspelt words are told with the nearest that is known") {
   const Folder f;
   CHECK(call(f, "fly").err ==
-        "foreshard: there is no command \"fly\"\n       one of: run, ask, diff, show, check, validate, import, calibrate, rules, init, "
+        "foreshard: there is no command \"fly\"\n       one of: run, ask, diff, compare, show, check, validate, import, calibrate, rules, "
+        "init, "
         "schema, completion, help, "
         "man\n");
   CHECK(call(f, "shwo model x").err == "foreshard: there is no command \"shwo\"\n       did you mean \"show\"?\n");

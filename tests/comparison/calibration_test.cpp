@@ -36,7 +36,8 @@ TEST_CASE("a device whose kernels take longer is forecast as it was measured") {
   const scenarios::ScenarioResult after = test::answered(test::scenario(kPlan, kOne + ", node.gpus.file: " + device.path().string(), 64));
   const double before_s = test::answered(text).runs.at(0).simulation->iteration_time.value();
   CHECK(std::abs(before_s / measured_s - 1) > 0.02);
-  CHECK(after.runs.at(0).simulation->iteration_time.value() == test::about(measured_s, 0.002));
+  // A table has one time for products of one size, though they differ in the bytes that they read.
+  CHECK(after.runs.at(0).simulation->iteration_time.value() == test::about(measured_s, 0.01));
 }
 
 TEST_CASE("a trace of the scenario itself changes no time") {
