@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -54,12 +55,6 @@ struct MeasuredKernels {
   }
 };
 
-// A kind that one side lacks has no ratio.
-std::string why_no_ratio(base::Seconds measured, base::Seconds predicted) {
-  if (predicted.value() <= 0) return "the forecast has no such kernels";
-  return measured.value() > 0 ? "" : fmt::format("the step has no such kernels, the forecast {}", base::to_text(predicted));
-}
-
 void add_step(std::vector<Item>& items, const measured::StepTable& table, const measured::Step& step, const measured::Point& point,
               const MeasuredKernels& measured) {
   Item whole{.subject = Subject::step, .group = point.group, .id = step.point, .where = fmt::format("{}:{}", table.file, step.mark.line)};
@@ -81,7 +76,9 @@ void add_step(std::vector<Item>& items, const measured::StepTable& table, const 
     const auto at = measured.by_kind.find(kind);
     i.measured = at == measured.by_kind.end() ? base::Seconds(0) : at->second;
     i.predicted = predicted[kind];
-    if (i.failure.empty()) i.failure = why_no_ratio(i.measured, i.predicted);
+    // A kind that one side lacks has no ratio.
+    if (i.failure.empty() && i.predicted.value() <= 0) i.failure = "the forecast has no such kernels";
+    if (i.measured.value() <= 0) i.failure = fmt::format("the step has no such kernels, the forecast {}", base::to_text(i.predicted));
     differences.by_kind += base::Seconds(std::abs((i.predicted - i.measured).value()));
     differences.known += i.measured;
     items.push_back(std::move(i));
@@ -107,26 +104,9 @@ std::string unknown_kernels(const std::string& file, const std::map<std::string,
 
 std::string_view kind_in_steps(pcg::KernelKind kind) {
   using enum pcg::KernelKind;
-  switch (kind) {
-    case softmax:
-    case loss: return "softmax and loss";
-    case elementwise:
-    case embedding:
-    case pooling:
-    case reduction:
-    case copy:
-    case permutation:
-    case strided: return "pointwise";
-    case matmul:
-    case convolution:
-    case attention:
-    case attention_gradient:
-    case norm:
-    case optimizer:
-    case scan:
-    case scan_gradient: break;
-  }
-  return pcg::to_text(kind);
+  constexpr std::array kPointwise{elementwise, embedding, pooling, reduction, copy, permutation, strided};
+  if (std::ranges::find(kPointwise, kind) != kPointwise.end()) return "pointwise";
+  return kind == softmax || kind == loss ? "softmax and loss" : pcg::to_text(kind);
 }
 
 std::vector<Item> items_of(const measured::StepTable& table, std::span<const measured::Point> points, std::vector<std::string>& notes) {

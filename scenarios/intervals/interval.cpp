@@ -208,11 +208,20 @@ Spread SortedQuantiles::spread(std::span<const double> weights, double tail) con
 }
 
 std::optional<Spread> scaled_spread(const IntervalModel& model, const SortedQuantiles& sorted, const Differences& differences) {
-  std::vector<double> weights(model.groups.size(), 0);
-  for (std::size_t g = 0; g < weights.size(); ++g)
-    if (differences[g]) weights[g] = model.groups[g].weight * similarity_of(model.similarity, *differences[g]);
-  if (std::ranges::all_of(weights, [](double w) { return w == 0; })) return std::nullopt;
-  return sorted.spread(weights, model.tail);
+  std::vector<double> all(model.groups.size(), 0), own = all;
+  std::size_t own_points = 0;
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    if (!differences[g]) continue;
+    all[g] = model.groups[g].weight * similarity_of(model.similarity, *differences[g]);
+    if (!differences[g]->is_none()) continue;
+    own[g] = all[g];
+    own_points += model.groups[g].points;
+  }
+  if (std::ranges::all_of(all, [](double w) { return w == 0; })) return std::nullopt;
+  const Spread mixed = sorted.spread(all, model.tail);
+  if (own_points < kLeastOfKind) return mixed;
+  const Spread of_kind = sorted.spread(own, (1 - model.level) / 2);
+  return Spread{std::min(mixed.low, of_kind.low), std::max(mixed.high, of_kind.high)};
 }
 
 Spread spread_for(const IntervalModel& model, const Workload& w) {

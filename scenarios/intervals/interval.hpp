@@ -66,6 +66,7 @@ struct Interval {
 
 // Between a group and a workload.
 struct Difference {
+  [[nodiscard]] bool is_none() const { return !software && other_features == 0; }  // of one kind, whatever their sizes
   bool software = false;   // in its framework, or in how that shards replicas or freezes weights
   int other_features = 0;  // of their kinds
   double doublings = 0;    // of the workload's parameters beyond the group's range
@@ -93,7 +94,10 @@ class SortedQuantiles {
   std::vector<Entry> entries_;
 };
 
-// Returns the weighted quantiles of all groups' scaled residuals. nullopt: no group counts. `sorted`: of the model's groups.
+// Fewer points of one kind say little of its tails.
+inline constexpr std::size_t kLeastOfKind = 20;
+// Returns the weighted quantiles of all groups' scaled residuals. Where at least kLeastOfKind points are of the workload's own kind, the
+// spread also holds the level of those: what others measured makes it no surer. nullopt: no group counts. `sorted`: of the model's groups.
 [[nodiscard]] std::optional<Spread> scaled_spread(const IntervalModel& model, const SortedQuantiles& sorted,
                                                   const Differences& differences);
 // Returns the spread of a workload: scaled_spread() times the workload's scale. Requires: the model has groups. With profiles of the

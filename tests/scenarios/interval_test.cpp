@@ -85,6 +85,17 @@ TEST_CASE("the spread is the weighted quantiles of all groups") {
   CHECK(s.high == test::about(0.2));
 }
 
+TEST_CASE("what others measured makes a kind of 20 points no surer than they are") {
+  IntervalModel m = model();
+  m.groups[1].weight = 1000;  // 50 beside 1: a tenth is reached among these alone
+  m.groups[1].quantiles = {-0.02, -0.015, 0.03, 0.04};
+  for (const auto& [points, low, high] : {std::tuple(std::size_t{19}, -0.02, 0.04), {20, -0.1, 0.2}}) {
+    m.groups[0].points = points;
+    CHECK(spread_for(m, question()).low == test::about(low));
+    CHECK(spread_for(m, question()).high == test::about(high));
+  }
+}
+
 TEST_CASE("the other group's own question gets its own, wider spread") {
   const Spread s = spread_for(model(), {kOther, 31, {0, 0}});
   CHECK(s.low == test::about(-0.4));
