@@ -30,6 +30,7 @@ SECONDS ?= 60
 SUITES ?= quick
 DATA ?= ../shared/data/measured
 COLLECTIVES := aiconfigurator_nccl_intranode vtrain_nccl_allreduce_a100_v100 nccl_tests_public_tables vidur_network_profiles ml_engineering_allreduce multinode_h100_gb200
+STEPS := profiles/tables/h200/steps.csv profiles/tables/h100/steps.csv
 SEEDS ?= 1-8
 DRAWS ?= 50
 EACH ?= 8
@@ -96,7 +97,7 @@ accuracy: build
 	build/foreshard validate build/accuracy/*.csv --jobs $(JOBS) --quiet --write-intervals scenarios/intervals/iterations.yaml
 	cmake --build build -j $(JOBS)
 	python3 tools/converters/measurements_from_tables.py build/accuracy/collectives $(COLLECTIVES:%=$(DATA)/collectives/%.csv)
-	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=build/accuracy/collectives/%.csv) --jobs $(JOBS) --report build/accuracy/report.html --json build/accuracy/result.json
+	build/foreshard validate build/accuracy/*.csv $(COLLECTIVES:%=build/accuracy/collectives/%.csv) $(STEPS) --jobs $(JOBS) --report build/accuracy/report.html --json build/accuracy/result.json
 	tools/docs/accuracy_tables.py build/accuracy/result.json docs/accuracy.md
 
 docs: build

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/embedded/embedded_files.hpp"
+#include "base/yaml/parse.hpp"
 #include "base/yaml/reader.hpp"
 #include "profiles/device_profile.hpp"
 #include "profiles/profile_files.hpp"
@@ -204,6 +205,9 @@ FrameworkProfile read_framework(base::MapReader& map) {
   f.context_copy = part("context_copy", read_bytes_per_element);
   f.memory = part("memory", read_memory);
   f.host = read_map(map, map.required("host"), "host", read_host);
+  if (const base::Yaml* runs = map.optional("runs"); runs != nullptr && !runs->is_map())
+    map.complain("runs", "expected a map of wishes", "write e.g. {schedule: 1f1b}");
+  else if (runs != nullptr) f.runs = base::flow_text(*runs);
   f.compiled = map.boolean("compiled").value_or(false);
   if (f.compiled) fuse(f);
   return f;

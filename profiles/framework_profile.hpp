@@ -176,6 +176,7 @@ struct FrameworkProfile {
   // another one than the device's profile has (DeviceProfile::sustained).
   std::map<std::string, double> sustained;
   HostCosts host;
+  std::string runs;  // the plans that it runs, as wishes of a search: "{schedule: [1f1b, interleaved]}"; empty: all
   bool operator==(const FrameworkProfile&) const = default;
 };
 

@@ -122,7 +122,7 @@ int compare_traces(const CompareFlags& f) {
     print(reports::text_table(result, {wanted_colour(), wanted_width(), reports::NotesShown::few}, reports::Explained::no));
     return kNo;
   }
-  comparison::Comparison c = comparison::compare(result.scenario, *run, traces, f.iteration);
+  comparison::Comparison c = comparison::compare(scenario, *run, traces, f.iteration);
   std::string calibrated;
   if (!f.calibrate.empty()) calibrated = calibrate_to(f, scenario, *run, c);
   if (!f.json.empty()) write_text(f.json, reports::compare_json(c));

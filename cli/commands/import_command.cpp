@@ -105,10 +105,9 @@ int import(const ImportFlags& f) {
 void add_import(CLI::App& app, Action& action) {
   const auto f = std::make_shared<ImportFlags>();
   CLI::App* c = app.add_subcommand("import", "Read what other tools wrote: traces, collective tables, topologies");
-  c->add_option(
-       "file", f->file,
-       "A Kineto trace, Nsight Systems SQLite export, nccl-tests output, Chakra trace, collector's file; nvidia-smi topo -m, rocm-smi "
-       "--showtopo, NCCL's XML, topology.conf, topology.yaml")
+  c->add_option("file", f->file,
+                "A Kineto trace, Nsight Systems SQLite export, nccl-tests output, Chakra trace; nvidia-smi topo -m, rocm-smi "
+                "--showtopo, NCCL's XML, topology.conf, topology.yaml")
       ->required();
   c->add_option("network", f->network, "Behind a node's file: Slurm's topology of a cluster of such nodes");
   c->add_option("--json", f->json, "Write what was read as JSON; - is standard output");

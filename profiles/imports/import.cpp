@@ -13,7 +13,7 @@ constexpr std::size_t kHead = 64 * 1024;                      // what ByteSource
 constexpr std::size_t kLongestTable = std::size_t{64} << 20;  // nccl-tests writes some kB
 constexpr const char* kKnown =
     "known are Kineto / Chrome traces (.json, .json.gz), Nsight Systems SQLite exports, nccl-tests output (text, JSON), Chakra traces "
-    "(.et), the collector's JSON; and of topologies nvidia-smi topo -m, rocm-smi --showtopo, NCCL's XML, Slurm's topology.conf, .yaml";
+    "(.et); and of topologies nvidia-smi topo -m, rocm-smi --showtopo, NCCL's XML, Slurm's topology.conf, .yaml";
 
 // Which of our JSON formats it is, from the keys of the document, without reading more than is needed.
 enum class JsonForm { trace, collected, nccl_tests, other };
@@ -76,11 +76,11 @@ ImportedTrace import_json(const std::filesystem::path& file) {
   const std::string name = bytes.name();
   switch (form) {
     case JsonForm::trace: return read_kineto(bytes);
-    case JsonForm::collected: return read_collected(parse_json_document(bytes), name);
+    case JsonForm::collected: refuse(name, "is the collector's", "tools/collector/tables.py makes tables of it");
     case JsonForm::nccl_tests: return read_nccl_tests_json(parse_json_document(bytes), name);
     case JsonForm::other: break;
   }
-  refuse(name, "is JSON, but no measurement that is known: it has neither traceEvents nor foreshard_collect nor nccl_version", kKnown);
+  refuse(name, "is JSON, but no measurement that is known: it has neither traceEvents nor nccl_version", kKnown);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 #pragma once
 // Reads a measurement file, whatever it is: Kineto / Chrome traces (.json, .json.gz), Nsight Systems SQLite exports, nccl-tests output
-// (text, JSON), Chakra execution traces (.et, also gzipped), and what our own collector writes. The content decides, not the file's
-// name. Not here: topology files (topology/imports).
-// Start here: import_trace() -> ImportedTrace (traces/trace.hpp) -> to_measurements(), or a summary (summarise). One reader for
-// each format: formats/formats.hpp. Bytes of untrusted files: sources/.
+// (text, JSON), Chakra execution traces (.et, also gzipped). The content decides, not the file's name. Not here: topology files
+// (topology/imports). Start here: import_trace() -> ImportedTrace (traces/trace.hpp) -> to_measurements(), or a summary (summarise). One
+// reader for each format: formats/formats.hpp. Bytes of untrusted files: sources/.
 
 #include <filesystem>
 #include <map>

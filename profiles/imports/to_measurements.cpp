@@ -83,7 +83,7 @@ void add_kernels(const ImportedTrace& t, const MeasurementNames& names, measured
     }
     const pcg::Kernel& k = *o.work;
     const Key key{device, *precision, k.kind, k.batch, k.m, k.n, k.k, k.flops.value(), k.bytes.value()};
-    rows[key].add(times[i].seconds, o.source.empty() ? t.file : o.source);
+    rows[key].add(times[i].seconds, t.file);
     work.emplace(key, k);
   }
   for (auto& [key, occurrences] : rows)

@@ -29,6 +29,14 @@ class EventWriter {
           {"dur", a.duration_s * 1e6},
           {"args", std::move(args)}});
   }
+  void memory(int pid, const comparison::DeviceTimeline& d) {
+    for (const sim::MemorySample& m : d.memory)
+      push({{"ph", "C"},
+            {"name", "memory"},
+            {"pid", pid},
+            {"ts", (m.time.value() - d.begin_s) * 1e6},
+            {"args", {{"bytes", m.used.value()}}}});
+  }
   [[nodiscard]] std::string text() && { return text_ + "\n]}\n"; }
 
  private:
@@ -55,12 +63,18 @@ std::string compare_trace(const comparison::Comparison& c) {
     for (std::size_t i = 0; i < measured.activities.size(); ++i) {
       const comparison::Activity& a = measured.activities[i];
       const bool aligned = alignment.counterpart[i] != comparison::Alignment::kNone;
-      writer.span(pid - 1, measured.begin_s, a, c.measured_names[a.name],
-                  aligned ? Json{{"forecast_us", forecast.activities[alignment.counterpart[i]].duration_s * 1e6}}
-                          : Json{{"not_aligned", alignment.why[i]}});
+      Json args{{"not_aligned", alignment.why[i]}};
+      if (aligned) {
+        const comparison::Activity& b = forecast.activities[alignment.counterpart[i]];
+        args = {{"forecast_us", b.duration_s * 1e6}};
+        if (b.layer >= 0) args["layer"] = b.layer;
+      }
+      writer.span(pid - 1, measured.begin_s, a, c.measured_names[a.name], std::move(args));
     }
     for (const comparison::Activity& a : forecast.activities)
       writer.span(pid, forecast.begin_s, a, c.predicted_names[a.name], Json::object());
+    writer.memory(pid - 1, measured);
+    writer.memory(pid, forecast);
   }
   return std::move(writer).text();
 }

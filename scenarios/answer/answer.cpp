@@ -44,6 +44,29 @@ Run start_of(const std::string& plan, const Variant& variant, const std::string&
           .has_own_framework = variant.framework.named_by == Framework::NamedBy::entry};
 }
 
+std::set<std::string> devices_of(const Variant& variant, const pcg::Plan& plan) {
+  return device_types(variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)));
+}
+
+Workload workload_in(const Variant& variant, const pcg::Plan& plan, const sim::SimulationResult& s) {
+  Workload workload = workload_of(plan, *variant.cluster, s);
+  workload.kind.own = {.framework = variant.framework.differs(),
+                       .device = std::ranges::any_of(devices_of(variant, plan), profiles::is_file),
+                       .network = profiles::is_file(variant.cluster->network_profile())};
+  return workload;
+}
+
+// Links of half the assumed speed, or of twice as much: the GPUs wait for them twice as long, or half.
+Interval interval_in(const Variant& variant, const Workload& workload, const sim::SimulationResult& s) {
+  Interval interval = interval_for(shipped_intervals(), workload, s.iteration_time);
+  base::Seconds on_assumed;
+  for (const auto& [type, exposed] : s.breakdown.exposed_by_link)
+    if (variant.cluster->is_assumed(type)) on_assumed += exposed;
+  interval.low -= on_assumed * 0.5;
+  interval.high += on_assumed;
+  return interval;
+}
+
 // More than the peak is a matter of what is counted, or a forecast that is too short.
 void add_numbers(Run& run, const Variant& variant) {
   const pcg::Plan& plan = *run.made;
@@ -53,18 +76,11 @@ void add_numbers(Run& run, const Variant& variant) {
   const auto batch = static_cast<double>(plan.training.global_batch);
   run.gpus = plan.gpus;
   run.plan_summary = plan.summary;
-  Workload workload = workload_of(plan, *variant.cluster, s);
-  const std::set<std::string> devices = device_types(variant.cluster->devices().first(static_cast<std::size_t>(plan.gpus)));
-  workload.kind.own = {.framework = variant.framework.differs(),
-                       .device = std::ranges::any_of(devices, profiles::is_file),
-                       .network = profiles::is_file(variant.cluster->network_profile())};
-  Interval interval = interval_for(shipped_intervals(), workload, s.iteration_time);
-  // Links of half the assumed speed, or of twice as much: the GPUs wait for them twice as long, or half.
-  base::Seconds on_assumed;
-  for (const auto& [type, exposed] : s.breakdown.exposed_by_link)
-    if (variant.cluster->is_assumed(type)) on_assumed += exposed;
-  run.interval_low = interval.low - on_assumed * 0.5;
-  run.interval_high = interval.high + on_assumed;
+  const std::set<std::string> devices = devices_of(variant, plan);
+  const Workload workload = workload_in(variant, plan, s);
+  Interval interval = interval_in(variant, workload, s);
+  run.interval_low = interval.low;
+  run.interval_high = interval.high;
   run.facts = facts_of(variant, plan, s, workload);
   run.facts.spread = own_spread(run);
   run.facts.unmeasured = unmeasured_growth(shipped_intervals(), workload);
@@ -146,6 +162,11 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
     oracle.spend(sim::kPoll);
     return oracle.effort();
   };
+  const auto surety = [&variant](const pcg::Plan& plan, const sim::SimulationResult& s) {
+    const Workload workload = workload_in(variant, plan, s);
+    const std::size_t points = points_of_kind(shipped_intervals(), workload);
+    return search::Surety{interval_in(variant, workload, s).high, points, points >= kLeastOfKind};
+  };
   search::SearchResult result = entry.planner->plan(problem, entry.options,
                                                     {.seed = options.seed,
                                                      .clock = effort,
@@ -153,6 +174,8 @@ search::SearchResult ask_planner(const PlannerEntry& entry, const Variant& varia
                                                      .overdue = safety_net(entry, cluster.device_count()),
                                                      .progress = options.progress,
                                                      .interrupted = options.interrupted,
+                                                     .surety = surety,
+                                                     .ranks_surely = entry.planner->searches && entry.options.choice("rank") == 1,
                                                      .jobs = options.jobs});
   BASE_CHECK(result.best.has_value() == result.termination.has_plan(), "{} answers with and without a plan", entry.planner->name());
   BASE_CHECK(!result.best || !result.closest, "{} answers with two plans", entry.planner->name());

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/diagnostics.hpp"
+#include "profiles/device_profile.hpp"
 
 namespace comparison {
 namespace {
@@ -123,9 +124,18 @@ std::optional<MemoryPeaks> peaks_of(const Comparison& c) {
   return peaks.measured.value() > 0 ? std::optional(peaks) : std::nullopt;
 }
 
+bool is_foreign(const std::vector<Trace>& traces) {
+  return std::ranges::any_of(traces, [](const Trace& t) { return std::holds_alternative<imports::ImportedTrace>(t.content); });
+}
+
+// A framework's allocator knows nothing of what a GPU holds for its context and the buffers of libraries.
+void leave_out_context(const topology::Cluster& cluster, std::vector<DeviceTimeline>& predicted) {
+  for (DeviceTimeline& d : predicted)
+    for (sim::MemorySample& m : d.memory) m.used -= profiles::device_profile(cluster.devices()[d.device].type).reserved;
+}
+
 void add_notes(const std::vector<Trace>& traces, const scenarios::Run& run, Comparison& c) {
-  const bool foreign =
-      std::ranges::any_of(traces, [](const Trace& t) { return std::holds_alternative<imports::ImportedTrace>(t.content); });
+  const bool foreign = is_foreign(traces);
   const auto transfers = [](const MeasuredDevice& d) {
     return std::ranges::any_of(d.timeline.activities, [](const Activity& a) { return a.work == Work::transfer; });
   };
@@ -155,10 +165,10 @@ std::optional<double> Comparison::held_out_s() const {
   return sum / static_cast<double>(devices.size());
 }
 
-Comparison compare(const std::string& scenario, const scenarios::Run& run, const std::vector<Trace>& traces,
+Comparison compare(const scenarios::Scenario& scenario, const scenarios::Run& run, const std::vector<Trace>& traces,
                    std::optional<std::size_t> iteration) {
   const sim::SimulationResult& simulation = *run.simulation;
-  Comparison c{.scenario = scenario, .plan = run.plan, .summary = run.plan_summary};
+  Comparison c{.scenario = scenario.name, .plan = run.plan, .summary = run.plan_summary};
   c.low_s = run.interval_low.value();
   c.high_s = run.interval_high.value();
   c.devices = devices_of(traces, iteration, c.measured_names);
@@ -167,6 +177,7 @@ Comparison compare(const std::string& scenario, const scenarios::Run& run, const
   Comparer comparer(c, simulation.stages.size() > 1);
   for (const MeasuredDevice& d : c.devices) comparer.add(d, device_for(forecast, simulation, d));
   comparer.finish();
+  if (is_foreign(traces)) leave_out_context(*scenario.base().cluster, c.predicted);
   c.memory = peaks_of(c);
   add_notes(traces, run, c);
   return c;

@@ -14,6 +14,7 @@
 #include "scenarios/comparison/measured.hpp"
 #include "scenarios/comparison/simulated.hpp"
 #include "scenarios/comparison/timeline.hpp"
+#include "scenarios/question/scenario.hpp"
 
 namespace comparison {
 
@@ -93,10 +94,10 @@ struct Comparison {
   [[nodiscard]] std::optional<double> held_out_s() const;  // the mean over devices; nullopt: some have none
 };
 
-// Returns the forecast of a run beside the traces. Requires: the run was traced (RunOptions::trace).
+// Returns the forecast of a run of the scenario's base beside the traces. Requires: the run was traced (RunOptions::trace).
 // Throws: base::InputError where a trace is of a rank that the plan does not have.
 // Cost: that of align() for each device.
-[[nodiscard]] Comparison compare(const std::string& scenario, const scenarios::Run& run, const std::vector<Trace>& traces,
+[[nodiscard]] Comparison compare(const scenarios::Scenario& scenario, const scenarios::Run& run, const std::vector<Trace>& traces,
                                  std::optional<std::size_t> iteration = std::nullopt);
 
 }  // namespace comparison

@@ -46,6 +46,7 @@ class Reader {
       if (a.kind == to_text(pcg::KernelKind::attention) && (a.pass == SpanPass::backward || is_named_backward(trace_.names[a.name])))
         a.kind = to_text(pcg::KernelKind::attention_gradient);
     result.activities = std::move(activities_);
+    result.memory = memory();
     return result;
   }
 
@@ -53,6 +54,18 @@ class Reader {
   template <class Event>
   [[nodiscard]] bool is_inside(const Event& e) const {
     return e.device == device_ && e.start && e.start->value() >= begin_s_ && e.start->value() < end_s_;
+  }
+
+  // From what was allocated before on. By the host's clock, which runs ahead of the device's.
+  [[nodiscard]] std::vector<sim::MemorySample> memory() const {
+    std::vector<sim::MemorySample> samples;
+    for (const imports::ImportedAllocation& m : trace_.allocated) {
+      if (m.device != device_ || m.at.value() >= end_s_) continue;
+      if (m.at.value() <= begin_s_) samples.clear();
+      samples.push_back(
+          {static_cast<std::uint32_t>(std::max(device_, 0)), std::max(base::Seconds(0), m.at - base::Seconds(begin_s_)), m.allocated});
+    }
+    return samples;
   }
 
   template <class Event>

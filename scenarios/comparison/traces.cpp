@@ -70,6 +70,8 @@ std::vector<MeasuredDevice> devices_of(const std::vector<Trace>& traces, std::op
   std::vector<MeasuredDevice> devices;
   for (std::size_t t = 0; t < traces.size(); ++t) {
     if (const auto* own = std::get_if<OwnTrace>(&traces[t].content)) {
+      if (iteration.value_or(0) > 0)
+        base::refuse("--iteration", fmt::format("{} is a forecast's, of one iteration", traces[t].file), "leave it out");
       add(*own, traces[t].file, names, devices);
       continue;
     }

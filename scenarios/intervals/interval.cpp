@@ -70,11 +70,9 @@ base::Note note_for(const IntervalModel& model, const Workload& w) {
   if (widening[most] >= kWorthSaying)
     return {base::NoteKind::caution, "interval-widened",
             fmt::format("{}: the interval is {:.1f} times as wide for it", reason(most, w, measured), widening[most])};
-  std::size_t points = 0, all = 0;
-  for (const IntervalGroup& g : model.groups) {
-    all += g.points;
-    if (g.kind == w.kind) points += g.points;
-  }
+  std::size_t all = 0;
+  for (const IntervalGroup& g : model.groups) all += g.points;
+  const std::size_t points = points_of_kind(model, w);
   if (points == 0)
     return {
         base::NoteKind::caution, "interval-other-kinds",
@@ -249,6 +247,12 @@ Spread spread_for(const IntervalModel& model, const Workload& w) {
 double unmeasured_growth(const IntervalModel& model, const Workload& w) {
   const Shares unsure = unsure_shares(w, measured_for(model, w));
   return model.growth.rate[2] * unsure[2] + model.growth.rate[3] * unsure[3];
+}
+
+std::size_t points_of_kind(const IntervalModel& model, const Workload& w) {
+  std::size_t points = 0;
+  for (const IntervalGroup& g : model.groups) points += g.kind == w.kind ? g.points : 0;
+  return points;
 }
 
 Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast) {

@@ -105,6 +105,8 @@ inline constexpr std::size_t kLeastOfKind = 20;
 [[nodiscard]] Spread spread_for(const IntervalModel& model, const Workload& w);
 // Returns the natural logarithm of how much wider the spread is because no run of the software, or over such a network, was measured.
 [[nodiscard]] double unmeasured_growth(const IntervalModel& model, const Workload& w);
+// Returns how many measured iterations are of the workload's kind.
+[[nodiscard]] std::size_t points_of_kind(const IntervalModel& model, const Workload& w);
 // Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast);
 

@@ -41,7 +41,8 @@ void Confirmation::take(pcg::Plan plan, sim::SimulationResult simulation, const 
   ++candidates_;
   std::string found_by = std::exchange(plan.name, name_);
   if (context_.progress) context_.progress(fmt::format("{}: {:.4g} s", plan.summary, simulation.iteration_time.value()));
-  simulated_.push_back({std::move(plan), std::move(simulation), known, std::move(found_by)});
+  const Surety surety = context_.surety ? context_.surety(plan, simulation) : Surety{simulation.iteration_time};
+  simulated_.push_back({std::move(plan), std::move(simulation), known, std::move(found_by), surety});
 }
 
 void Confirmation::miss(pcg::Plan plan, const sim::MemoryUse& memory) {
@@ -81,15 +82,27 @@ SearchResult Confirmation::no_plan(SearchResult r, std::optional<Limit> ended_by
   return r;
 }
 
+// What a ranking by the upper ends passed over, and the best plan of a kind that was measured where the answer's was not.
+void Confirmation::note_surety(const Simulated& best, SearchResult& r) const {
+  if (const Simulated& q = *quickest(); context_.ranks_surely && rank(q) > rank(best) * kTie)
+    r.notes.emplace_back("ranked-surely", best.surety.high.value(), q.plan.summary, q.time().value(), q.surety.high.value());
+  if (best.surety.is_measured) return;
+  const Simulated* sure = nullptr;
+  for (const Simulated& s : simulated_)
+    if (s.surety.is_measured && (sure == nullptr || rank(s) < rank(*sure))) sure = &s;
+  if (sure != nullptr) r.notes.emplace_back("few-rows", best.surety.points, sure->surety.points, sure->plan.summary, sure->time().value());
+}
+
 SearchResult Confirmation::result(const Budget& budget) && {
   const std::optional<Limit> ended_by = budget.ended_by();
   SearchResult r{
       .termination = Termination::feasible(ended_by.value_or(Limit::options)), .candidates = candidates_, .counted = budget.counted()};
   if (simulated_.empty()) return no_plan(std::move(r), ended_by);
-  const Simulated& quickest = *this->quickest();
-  const base::Seconds limit = quickest.time() * kTie;
+  const auto rank = [this](const Simulated& s) { return this->rank(s); };
+  const Simulated& first = *std::ranges::min_element(simulated_, {}, rank);
+  const base::Seconds limit = rank(first) * kTie;
   const auto best = std::ranges::min_element(
-      simulated_, {}, [&](const Simulated& s) { return std::tuple(s.time() > limit, s.time() > limit ? 0 : s.known.choices, s.time()); });
+      simulated_, {}, [&](const Simulated& s) { return std::tuple(rank(s) > limit, rank(s) > limit ? 0 : s.known.choices, rank(s)); });
   for (const Simulated& p : simulated_)
     if (&p != &*best) r.lost.push_back({p.plan.summary, Slower{p.time(), best->time()}});
   std::ranges::stable_sort(r.lost, {}, [](const LostCandidate& l) { return std::get<Slower>(l.why).time; });
@@ -99,9 +112,10 @@ SearchResult Confirmation::result(const Budget& budget) && {
   if (best->known.expected)
     r.notes.emplace_back("cost-and-simulation", best->known.expected->value(), r.objective->value(),
                          *best->known.expected / *r.objective - 1);
-  if (&*best != &quickest)
-    r.notes.emplace_back("tie", std::ranges::count_if(simulated_, [&](const Simulated& s) { return s.time() <= limit; }), kTie - 1,
-                         quickest.plan.summary, quickest.time().value());
+  if (&*best != &first)
+    r.notes.emplace_back("tie", std::ranges::count_if(simulated_, [&](const Simulated& s) { return rank(s) <= limit; }), kTie - 1,
+                         first.plan.summary, first.time().value());
+  note_surety(*best, r);
   r.best = std::move(best->plan);
   r.found_by = std::move(best->found_by);
   r.simulation = std::move(best->simulation);

@@ -48,9 +48,12 @@ class Confirmation {
     sim::SimulationResult simulation;
     Proposal known;
     std::string found_by;
+    Surety surety;
     [[nodiscard]] base::Seconds time() const { return simulation.iteration_time; }
   };
   [[nodiscard]] const Simulated* quickest() const;
+  [[nodiscard]] base::Seconds rank(const Simulated& s) const { return context_.ranks_surely ? s.surety.high : s.time(); }
+  void note_surety(const Simulated& best, SearchResult& r) const;
   [[nodiscard]] SearchResult no_plan(SearchResult r, std::optional<Limit> ended_by);
 
   const Problem& problem_;

@@ -228,7 +228,8 @@ std::vector<Option> with_limits(const Effort& budget, const std::string& counted
   if (budget.gpus_of_second > 0) help += fmt::format("; unless given, a second more for every {} GPUs", budget.gpus_of_second);
   std::vector<Option> options = {
       {"budget", Duration{budget}, std::move(help)},
-      {"candidates", WholeNumber{.by_default = 0}, fmt::format("number of {} that ends the search", counted), "no limit"}};
+      {"candidates", WholeNumber{.by_default = 0}, fmt::format("number of {} that ends the search", counted), "no limit"},
+      {"rank", Choice{{"time", "surely"}}, "the best of what is simulated: the quickest by forecast, or by the upper end of its interval"}};
   std::ranges::move(own, std::back_inserter(options));
   return options;
 }

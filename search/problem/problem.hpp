@@ -23,6 +23,13 @@ struct Problem {
   const sim::Oracle& oracle;
 };
 
+// How sure a forecast is.
+struct Surety {
+  base::Seconds high;       // the upper end of its interval
+  std::size_t points = 0;   // measured iterations of its kind
+  bool is_measured = true;  // these are enough to know the kind by
+};
+
 // Effort and randomness come in from outside: with the same seed, and unless the wall clock ends a search, the answer is the same.
 struct SearchContext {
   std::uint64_t seed = 1;
@@ -31,7 +38,9 @@ struct SearchContext {
   std::function<bool()> overdue;                   // the wall clock's safety net: a search ends at once; empty: never
   std::function<void(std::string_view)> progress;  // may be empty
   std::function<bool()> interrupted;               // a search ends at once, with the best plan so far; empty: never
-  int jobs = 1;                                    // worker processes that it may use; the answer is the same
+  std::function<Surety(const pcg::Plan&, const sim::SimulationResult&)> surety;  // of a simulated plan; empty: nothing is known of it
+  bool ranks_surely = false;  // the best plan is that with the least upper end of its interval; else the quickest
+  int jobs = 1;               // worker processes that it may use; the answer is the same
 };
 
 }  // namespace search

@@ -61,14 +61,13 @@ void add_spans(const Accounts& a, const BlockInstance& instance, const KernelRun
   for (const Part& p : run.parts) {
     const base::Seconds duration(a.program.seconds[p.seconds + type] * stretch);
     if (duration.value() > 0) {
-      SpanWork work = work_of(a, instance, p.node, p.what);
-      work.kernels = out.number_of(a.program.kernels[p.seconds + type].get());
       out.all.push_back({.device = device,
                          .stream = "compute",
-                         .name = fmt::format("{} {}{}", work.operation, p.what, micro_batch_suffix(a, instance)),
+                         .name = fmt::format("{} {}{}", a.plan.pcg.nodes()[p.node].name, p.what, micro_batch_suffix(a, instance)),
                          .start = at,
                          .duration = duration,
-                         .work = std::move(work)});
+                         .work = work_of(a, instance, p.node, p.what)});
+      out.all.back().work.kernels = out.number_of(a.program.kernels[p.seconds + type].get());
     }
     at += duration;
   }

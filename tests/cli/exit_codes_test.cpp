@@ -185,7 +185,7 @@ TEST_CASE("two answers do not go to one file, however it is written") {
 
 TEST_CASE("import: where the second table goes is tried before the first is written") {
   const Folder f;
-  const std::string measured = std::string(SOURCE_DIRECTORY) + "/tests/collector/fixtures/collect.json --device h100 --cluster dgx-h100";
+  const std::string measured = f.write("trace.json", kTrace) + " --device h100-sxm-80gb --cluster dgx-h100";
   const fs::path first = f.path / "m.csv", second = f.path / "m-collectives.csv";
   fs::create_directory(second);
   const Outcome o = call(f, "import " + measured + " --output " + first.string());

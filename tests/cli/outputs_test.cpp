@@ -13,8 +13,6 @@ namespace {
 const std::string kTinyScenario =
     "foreshard: 1\nname: small\nmodel: {builtin: mlp-mnist}\ncluster: {preset: dgx-1v, nodes: 1}\ntraining: {batch_per_gpu: 4}\nplans: ";
 
-std::string fixture(const std::string& name) { return std::string(SOURCE_DIRECTORY) + "/tests/" + name; }
-
 // A command that writes over `file`, which it reads, is refused and leaves it as it was.
 void check_refused(const Folder& f, const std::string& arguments, const std::string& file) {
   CAPTURE(arguments);
@@ -61,8 +59,7 @@ TEST_CASE("no command writes over what it reads, by whatever name, or what that 
   check_refused(f, "run " + of_config + " --json " + config, "config.json");
   check_refused(f, "rules match " + config + " --json " + config, "config.json");
 
-  fs::copy_file(fixture("collector/fixtures/collect.json"), f.path / "trace.json");
-  const std::string trace = (f.path / "trace.json").string();
+  const std::string trace = f.write("trace.json", kTrace);
   for (const std::string option : {"--output", "--json"}) check_refused(f, "import " + trace + " " + option + " " + trace, "trace.json");
 
   const std::string table = f.write("t.csv", "cluster,nodes,gpus,kind,bytes,seconds\ndgx-h100,1,8,all_reduce,1e9,0.004\n");
@@ -94,8 +91,7 @@ TEST_CASE("a full standard output is exit 2 and a message for everything that pr
   for (const std::string& arguments :
        {std::string("--help"), std::string("--version"), std::string("run --help"), std::string("show planners"),
         std::string("show cluster dgx-1v --json"), std::string("rules match mlp-mnist"), "check " + scenario, "run " + scenario,
-        "run " + scenario + " --json -", "run " + scenario + " --quiet --csv /dev/stdout",
-        "import " + fixture("collector/fixtures/collect.json")}) {
+        "run " + scenario + " --json -", "run " + scenario + " --quiet --csv /dev/stdout", "import " + f.write("trace.json", kTrace)}) {
     CAPTURE(arguments);
     const Outcome full = call_shell(f, kProgram + " " + arguments + " >/dev/full");
     CHECK(full.code == 2);

@@ -30,6 +30,14 @@ struct Folder {
   }
 };
 
+// A Kineto trace of one product and one all-reduce.
+inline const std::string kTrace = R"({"traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 10, "dur": 50, "args":
+    {"External id": 2, "Input Dims": [[64, 128], [128, 256]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}},
+  {"ph": "X", "cat": "kernel", "name": "gemm_bf16", "pid": 0, "tid": 7, "ts": 100, "dur": 20, "args": {"External id": 2, "device": 0, "stream": 7}},
+  {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 20, "ts": 130, "dur": 40, "args":
+    {"device": 0, "stream": 20, "Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "BFloat16", "Group size": 8}}]})";
+
 struct Outcome {
   int code = -1;
   std::string out, err;

@@ -212,6 +212,21 @@ class Programs(unittest.TestCase):
                 f.write('{"foreshard_collect": 1')
             self.assertEqual(self.run_script("merge.py", kernels, script, "-", smi, "580.1", out).returncode, 2)
 
+    def test_tables_have_a_row_for_each_kernel_and_collective(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.run_script("tables.py", FIXTURE, "h200-sxm-141gb", folder, "dgx-h200").returncode, 0)
+            rows = {name: open(os.path.join(folder, name), encoding="utf-8").read().splitlines() for name in ("kernels.csv", "collectives.csv")}
+            self.assertIn("h200-sxm-141gb,bf16,matmul,1,1024,1024,1024,2147483648,6291456,8e-06", rows["kernels.csv"])
+            self.assertEqual(rows["collectives.csv"], ["cluster,nodes,gpus,kind,bytes,seconds", "dgx-h200,1,2,all_reduce,1048576,2e-05"])
+            self.assertEqual(self.run_script("tables.py", __file__, "h200-sxm-141gb", folder).returncode, 2)
+
+    def test_equal_work_is_one_row_with_the_median_and_eager_parts_are_none(self):
+        import tables
+        norm = {"precision": "bf16", "kind": "norm", "batch": 1, "m": 0, "n": 0, "k": 0, "flops": 10, "bytes": 80}
+        collected = {"kernels": [{**norm, "seconds": s} for s in (3.0, 1.0, 2.0, None)],
+                     "operations": [{**norm, "how": "eager", "seconds": 9.0}, {**norm, "how": "fused", "seconds": 4.0}]}
+        self.assertEqual(tables.kernel_rows(collected, "x"), [("x", "bf16", "norm", 1, 0, 0, 0, 10, 80, 2.5)])
+
 
 if __name__ == "__main__":
     unittest.main()

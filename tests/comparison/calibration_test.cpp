@@ -18,7 +18,7 @@ Calibration calibrated(const std::string& text, const std::string& trace) {
   const test::File file(trace);
   const scenarios::Scenario asked = test::loaded(text);
   const scenarios::ScenarioResult result = test::answered(text);
-  const Comparison c = comparison::compare(result.scenario, result.runs.at(0), {read_trace(file.path())});
+  const Comparison c = comparison::compare(asked, result.runs.at(0), {read_trace(file.path())});
   return calibrate(c, result.runs.at(0), asked.base(), "compare");
 }
 

@@ -59,7 +59,7 @@ class File {
 inline comparison::Comparison beside(const std::string& text, const std::string& trace) {
   const File file(trace);
   const scenarios::ScenarioResult result = answered(text);
-  return comparison::compare(result.scenario, result.runs.at(0), {comparison::read_trace(file.path())});
+  return comparison::compare(loaded(text), result.runs.at(0), {comparison::read_trace(file.path())});
 }
 
 inline std::string trace_of(const std::string& text) { return reports::chrome_trace(answered(text)); }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "compared.hpp"
+#include "profiles/device_profile.hpp"
 #include "tests/about.hpp"
 
 using namespace comparison;
@@ -29,6 +30,12 @@ class Kineto {
     add(fmt::format(
         R"({{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"device":0,"stream":7,"correlation":{}}}}})",
         name, at, duration, correlation_));
+  }
+  // What the allocator has given out, on GPU 0 or on the host.
+  void memory(double at, long allocated, bool on_gpu = true) {
+    add(fmt::format(
+        R"({{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":{},"args":{{"Total Reserved":9000,"Total Allocated":{},"Bytes":8,"Device Id":{},"Device Type":{}}}}})",
+        at, allocated, on_gpu ? 0 : -1, on_gpu ? 1 : 0));
   }
   [[nodiscard]] std::string text() const { return R"({"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)" + events_ + "]}"; }
 
@@ -98,6 +105,32 @@ TEST_CASE("what the forecast does not have is listed with its share, and spread 
   CHECK(c.unaligned[0].name == "magic_thing");
   CHECK(c.unaligned[0].share == test::about(8.0 / 93, 1e-6));
   CHECK(c.unaligned[1].pass == "recompute");
+}
+
+TEST_CASE("what the allocator gave out in the iteration stands beside the forecast without the GPU's context") {
+  Kineto k;
+  k.step(1, 0, 100);
+  k.memory(5, 1000);
+  k.memory(8, 2000);  // before the first kernel, at 20 us: there when it begins
+  k.kernel("ampere_bf16_s16816gemm_bf16_128x128", 11, 20, 30);
+  k.memory(30, 5000);
+  k.memory(35, 70'000'000'000, false);
+  k.memory(40, 3000);
+  k.memory(60, 8000);  // after the last kernel, at 50 us
+  const Comparison c = test::beside(kOneGpu, k.text());
+  const std::vector<sim::MemorySample>& m = device(c).timeline.memory;
+  REQUIRE(m.size() == 3);
+  CHECK(m[0].time.value() == 0);
+  CHECK(m[0].used.value() == 2000);
+  CHECK(m[1].time.value() == test::about(10e-6, 1e-9));
+  CHECK(m[1].used.value() == 5000);
+  CHECK(m[2].used.value() == 3000);
+  REQUIRE(c.memory);
+  CHECK(c.memory->measured.value() == 5000);
+  const scenarios::ScenarioResult alone = test::answered(kOneGpu);
+  const base::Bytes context = profiles::device_profile("h100-sxm-80gb").reserved;
+  CHECK(context.value() > 0);
+  CHECK(c.memory->predicted.value() == test::about((alone.runs.at(0).simulation->memory.peak - context).value(), 1e-6));
 }
 
 TEST_CASE("a rank that the plan does not have is refused") {

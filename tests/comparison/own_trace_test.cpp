@@ -57,6 +57,13 @@ TEST_CASE("a trace of its own scenario compares equal to the last digit") {
   }));
 }
 
+TEST_CASE("a forecast's trace has one iteration") {
+  const test::File file(test::trace_of(test::scenario(megatron(1, 1, 1))));
+  imports::Names names;
+  CHECK(!devices_of({read_trace(file.path())}, 0, names).empty());
+  CHECK_THROWS_AS((void)devices_of({read_trace(file.path())}, 1, names), base::InputError);
+}
+
 TEST_CASE("the parts add up to both iterations") {
   const Comparison c =
       test::beside(test::scenario(megatron(2, 2, 1)), test::trace_of(test::scenario(megatron(2, 2, 1, ", recompute: full"))));

@@ -16,7 +16,6 @@ seeds_of() {
     cluster) echo topology/presets ;;
     profile) echo profiles/devices profiles/frameworks profiles/networks ;;
     tables | csv) echo tools/converters/points ;;
-    trace) echo tests/collector/fixtures ;;
   esac
 }
 mkdir -p "$build/corpus" "$build/findings" "$build/log"

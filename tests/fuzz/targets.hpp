@@ -23,7 +23,7 @@ void read_onnx(std::string_view bytes);
 // profiles, measurements, imports, substitutions
 void read_profile(std::string_view bytes);  // of devices, frameworks, networks
 void read_tables(std::string_view bytes);   // measured kernels, collectives, points
-void read_trace(std::string_view bytes);    // Kineto, Nsight Systems, nccl-tests, Chakra, the collector's
+void read_trace(std::string_view bytes);    // Kineto, Nsight Systems, nccl-tests, Chakra
 void read_rules(std::string_view bytes);
 // scenarios
 void read_own_trace(std::string_view bytes);  // of run --trace, with its parts

@@ -68,7 +68,7 @@ TEST_CASE("no token, depth or size can fill the memory") {
   CHECK(made::refusal(R"({"traceEvents": [{"args": )" + std::string(500, '[')).find("nested more than 128 deep") != std::string::npos);
   CHECK(made::refusal(R"({"traceEvents": [{"ts": )" + std::string(5000, '1')).find("number of more than 400 characters") !=
         std::string::npos);
-  CHECK(made::refusal(R"({"foreshard_collect": )" + std::string(5000, '[')).find("nested more than 512 deep") != std::string::npos);
+  CHECK(made::refusal(R"({"nccl_version": )" + std::string(5000, '[')).find("nested more than 512 deep") != std::string::npos);
   // 17 MiB of one letter: a string of that length is refused before it is whole, although the file is small.
   CHECK(made::refusal(made::gzipped(R"({"traceEvents": [{"name": ")" + std::string(std::size_t{17} << 20, 'a'))).find("more than 16 MiB") !=
         std::string::npos);

@@ -11,10 +11,6 @@
 
 namespace {
 
-const std::string kCollected =
-    R"({"foreshard_collect": 1, "device": {"name": "NVIDIA H200"}, "kernels": [{"kind": "matmul", "precision": "bf16", "batch": 1, "m": 64, "n": 32,
-"k": 16, "flops": 65536, "bytes": 7168, "seconds": 2e-6}], "collectives": [{"collective": "all_gather", "gpus": 2, "bytes": 1000, "seconds": 1e-5}]})";
-
 void check_sound(const imports::ImportedTrace& t) {
   for (const auto& k : t.kernels) {
     REQUIRE(k.name < t.names.size());
@@ -56,4 +52,3 @@ TEST_CASE("damaged Kineto traces in gzip") { mutate(made::gzipped(made::kineto()
 TEST_CASE("damaged exports of Nsight Systems") { mutate(made::nsys(), 97, 1500, 3); }
 TEST_CASE("damaged output of nccl-tests") { mutate(made::nccl_tests(), 3, 1500, 4); }
 TEST_CASE("damaged Chakra traces") { mutate(made::chakra(), 1, 3000, 5); }
-TEST_CASE("damaged collector's files") { mutate(kCollected, 1, 1500, 6); }

@@ -15,11 +15,11 @@ namespace {
 using search::GridConfig;
 using search::Wishes;
 
-Wishes wishes(const std::string& yaml) {
+Wishes wishes(const std::string& yaml, const std::string& runs = "") {
   base::Diagnostics sink;
   const base::Yaml options = base::parse_yaml(yaml, "<test>");
   base::MapReader in(options, "", sink);
-  const Wishes read(search::read_options(in, Wishes::options(), {}));
+  const Wishes read(search::read_options(in, Wishes::options(), {}), runs);
   in.finish();
   sink.throw_if_any();
   return read;
@@ -70,6 +70,25 @@ TEST_CASE("a point takes a schedule and a dispatch that are wished") {
   }
   CHECK(w.text() == "schedule breadth-first or gpipe, dispatch deepep or nccl");
   CHECK(Wishes().text().empty());
+}
+
+TEST_CASE("framework_can leaves the plans that the framework runs, of those that are wished for") {
+  const std::string runs = "{schedule: 1f1b, zero_with_pipeline: [0, 1], dispatch: nccl}";
+  CHECK(wishes("{}", runs).text().empty());
+  CHECK(wishes("{framework_can: true}").text().empty());
+  const Wishes can = wishes("{framework_can: true}", runs);
+  CHECK(can.text() == "zero_with_pipeline 0 or 1, schedule 1f1b, dispatch nccl");
+  CHECK(can.allow({.data = 2, .zero = 3}));
+  CHECK(can.allow({.pipeline = 2, .data = 2, .zero = 1}));
+  CHECK_FALSE(can.allow({.pipeline = 2, .data = 2, .zero = 2}));
+  CHECK_FALSE(can.allow({.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved}));
+  CHECK(can.allow({.expert = 2}));
+  CHECK_FALSE(can.allow({.expert = 2, .dispatch = pcg::Dispatch::forwarded}));
+  // No schedule is both wished for and run: pipelines are left out.
+  const Wishes none = wishes("{framework_can: true, schedule: gpipe}", runs);
+  CHECK(none.text() == "zero_with_pipeline 0 or 1, schedule none, dispatch nccl");
+  CHECK_FALSE(none.allow({.pipeline = 2, .schedule = pcg::ScheduleKind::gpipe}));
+  CHECK_THROWS_AS((void)wishes("{framework_can: true}", "{schedules: 1f1b}"), base::InputError);
 }
 
 TEST_CASE("a search within wishes has the best of their plans, and says which wish leaves none") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""merge.py KERNELS.json ITERATIONS.json|- OPERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into the file to import."""
+"""merge.py KERNELS.json ITERATIONS.json|- OPERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into one file."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures this machine and writes one file for `foreshard import`: run.sh [--out FOLDER] [--seconds N] [--device N]
+# Measures this machine and writes one file: run.sh [--out FOLDER] [--seconds N] [--device N]
 # Builds the collector (build.sh), runs it and iterations.py, and joins what they wrote: FOLDER/collect.json, traces in FOLDER/traces.
 # README.md says what is measured. Nothing is fetched; the GPU's settings are left as they are.
 set -euo pipefail
@@ -58,5 +58,5 @@ CUDA_VISIBLE_DEVICES=$device timeout $((rest + 60)) python3 "$here/iterations.py
   --traces "$out/traces" --budget "$rest" || status=1
 stop_smi
 python3 "$here/merge.py" "$out/parts/kernels.json" "$out/parts/iterations.json" "$out/parts/operations.json" "$out/parts/smi.csv" "$driver" "$out/collect.json"
-echo "$out/collect.json after $SECONDS s; import it with: foreshard import $out/collect.json" >&2
+echo "$out/collect.json after $SECONDS s; tables of it: $here/tables.py; traces for foreshard compare: $out/traces" >&2
 exit "$status"

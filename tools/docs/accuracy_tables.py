@@ -122,6 +122,23 @@ def memory(groups):
     return [[g["group"], str(g["points"]), error(g, "peak_memory"), error(g, "reserved_memory")] for g in groups if "peak_memory" in g or "reserved_memory" in g]
 
 
+def steps(points):
+    """Mean errors of the kernels of training steps: of each kind, of a step, and of its kinds, whose differences do not cancel. One row per kind, one column per table."""
+    errors, files = {}, []
+    for p in points:
+        if p["subject"] not in ("step", "step kernel") or "failure" in p:
+            continue
+        file = p["where"].split(":")[0].split("/")[-2]
+        files += [file] if file not in files else []
+        errors.setdefault((p["group"] if p["subject"] == "step kernel" else "whole step", file), []).append(abs(p["error"]))
+        if p["subject"] == "step":
+            errors.setdefault(("differences of its kinds", file), []).append(p["differences_by_kind_s"] / p["measured_s"])
+    kinds = sorted({kind for kind, _ in errors} - {"whole step", "differences of its kinds"}) + ["whole step", "differences of its kinds"]
+    rows = [[kind, *(f"{percent(statistics.mean(errors[kind, f]))} ({len(errors[kind, f])})" if (kind, f) in errors else NOTHING for f in files)]
+            for kind in kinds if any((kind, f) in errors for f in files)]
+    return ["kernels", *files], rows
+
+
 def tables(result):
     groups = result["groups"]
     compared = beside_formula(groups)
@@ -139,6 +156,7 @@ def tables(result):
         add("Iterations", *figures(groups, "iteration"))
     add("Kernels", *figures(groups, "kernel"))
     add("Collectives: mean errors by their bytes", ["machine", "collectives", *DECADES], collectives(result["points"]))
+    add("Kernels of whole steps: mean errors, and of how many steps", *steps(result["points"]))
     add("Memory", ["group", "points", "peak memory", "reserved"], memory(groups))
     return "\n".join(made)
 

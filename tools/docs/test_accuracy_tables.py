@@ -40,6 +40,15 @@ class AccuracyTablesTest(unittest.TestCase):
                                      collective("one", 1e9 - 1, -0.25), {**collective("two", 1e5, 8), "failure": "no"}]))
         self.assertTrue(text.endswith("| one | 1 | - | - | 25.0 | - |\n| two | 4 | 30.0 | 100.0 | - | 0.0 |\n"), text)
 
+    def test_kernels_of_steps_have_a_column_for_each_table(self):
+        def step(file, group, error, **more):
+            return {"subject": "step kernel", "where": f"profiles/tables/{file}/steps.csv:3", "group": group, "error": error, "measured_s": 2.0, **more}
+        whole = {"subject": "step", "differences_by_kind_s": 0.5}
+        text = tables(result(points=[step("x", "matmul", 0.25), step("x", "matmul", -0.75), step("y", "norm", 0.125), step("x", "norm", 9, failure="no"),
+                                     step("x", "decoders", -0.125, **whole)]))
+        self.assertIn("| kernels | x | y |\n", text)
+        self.assertIn("| matmul | 50.0 % (2) | - |\n| norm | - | 12.5 % (1) |\n| whole step | 12.5 % (1) | - |\n| differences of its kinds | 25.0 % (1) | - |\n", text)
+
     def test_tables_go_between_the_markers_and_nowhere_else(self):
         document = "before\n<!-- accuracy: begin -->\nold\n<!-- accuracy: end -->\nafter\n"
         self.assertEqual(with_tables(document, "new\n"), "before\n<!-- accuracy: begin -->\nnew\n<!-- accuracy: end -->\nafter\n")

@@ -22,12 +22,6 @@ namespace imports {
 // Returns whether the first bytes of a file are a length and a GlobalMetadata.
 [[nodiscard]] bool looks_like_chakra(std::string_view head);
 
-// The file of our own collector (tools/collector/README.md, "The file") -> ImportedTrace. Private to this folder.
-// Returns the trace.
-// Throws: base::InputError with the first twenty problems: another version, an unknown kind, precision or collective, a missing or
-// impossible number, FLOPs that are not 2 batch m n k of a matmul.
-[[nodiscard]] ImportedTrace read_collected(const nlohmann::json& document, const std::string& file);
-
 // Kineto / Chrome trace JSON -> ImportedTrace. Private to this folder.
 // Returns the trace. A kernel belongs to the innermost host operation that was running on the thread that launched it (found by correlation
 // id), or to the one with its External id where the launch is not recorded.

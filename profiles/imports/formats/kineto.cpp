@@ -306,6 +306,8 @@ ImportedTrace Builder::build() {
     if (d.work == DeviceWork::kernel && known(d.name).collective) add_collective(e);
     else add_kernel(e);
   }
+  for (const Allocation& m : raw_->allocations)
+    trace_.allocated.push_back({static_cast<int>(m.device), since_origin(m.at), base::Bytes(static_cast<double>(m.allocated))});
   add_devices();
   add_iterations();
   add_notes();

@@ -28,7 +28,7 @@ struct Value {
 
 struct Event {
   std::string phase, category, name, start, duration;
-  std::int64_t device = -1, stream = -1, correlation = -1, external = -1, bytes = -1;
+  std::int64_t device = -1, stream = -1, correlation = -1, external = -1, bytes = -1, device_type = -1, allocated = -1;
   std::string process, thread;
   InputShapes inputs;
   CollectiveArguments collective;
@@ -74,6 +74,7 @@ class EventReader final : public JsonHandler {
   void finish_launch();
   void finish_host_operation();
   void finish_step(std::vector<Step>& steps);
+  void finish_allocation();
   [[nodiscard]] Nanoseconds time(const std::string& text, const char* key) const;
   [[nodiscard]] Nanoseconds duration() const;
   [[noreturn]] void refuse_event(const std::string& message) const;
@@ -184,7 +185,9 @@ void EventReader::argument(const Value& v) {
   const auto n = base::parse_integer(v.text);
   if (key_ == "External id" || key_ == "external id") event_.external = n.value_or(-1);
   else if (key_ == "correlation") event_.correlation = n.value_or(-1);
-  else if (key_ == "device") event_.device = n.value_or(-1);
+  else if (key_ == "device" || key_ == "Device Id") event_.device = n.value_or(-1);
+  else if (key_ == "Device Type") event_.device_type = n.value_or(-1);
+  else if (key_ == "Total Allocated") event_.allocated = n.value_or(-1);
   else if (key_ == "stream") event_.stream = n.value_or(-1);
   else if (key_ == "bytes" || key_ == "size") event_.bytes = n.value_or(-1);
   else collective_argument(v);
@@ -290,6 +293,13 @@ void EventReader::finish_step(std::vector<Step>& steps) {
   if (event_.phase == "X") steps.push_back({trace_->names.id(event_.name), time(event_.start, "ts"), duration()});
 }
 
+// Of GPUs alone (c10::DeviceType::CUDA is 1).
+void EventReader::finish_allocation() {
+  if (event_.device_type != 1 || event_.allocated < 0) return;
+  trace_->allocations.push_back({event_.device, event_.allocated, time(event_.start, "ts")});
+  limit(trace_->allocations.size());
+}
+
 void EventReader::finish_event() {
   const std::string category = lower_case(event_.category);  // versions differ: "Kernel" and "kernel", "Memcpy" and "gpu_memcpy"
   const bool step = event_.name.starts_with("ProfilerStep#");
@@ -300,6 +310,7 @@ void EventReader::finish_event() {
   else if (category == "cuda_runtime" || category == "cuda_driver" || category == "runtime" || category == "driver") finish_launch();
   else if (category == "gpu_user_annotation" && step) finish_step(trace_->device_steps);
   else if (category == "user_annotation" && step) finish_step(trace_->steps);
+  else if (event_.name == "[memory]") finish_allocation();
   else if (category == "cpu_op" || category == "operator" || category == "user_annotation") finish_host_operation();
   ++index_;
 }

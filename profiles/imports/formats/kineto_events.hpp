@@ -58,6 +58,12 @@ struct Step {
   Nanoseconds start = 0, duration = 0;
 };
 
+// What PyTorch's allocator has given out on a device, where memory was profiled.
+struct Allocation {
+  std::int64_t device = 0, allocated = 0;
+  Nanoseconds at = 0;
+};
+
 struct RawDevice {
   std::int64_t id = -1;
   std::string name;
@@ -73,6 +79,7 @@ struct RawTrace {
   std::vector<CollectiveArguments> collectives;
   std::vector<Step> steps, device_steps;  // ProfilerStep#N as the host saw them, and as the device did
   std::vector<RawDevice> devices;
+  std::vector<Allocation> allocations;
   std::int64_t rank = -1, world_size = -1;
   std::int64_t incomplete_device_events = 0;  // device events that are no complete ("X") ones
 };

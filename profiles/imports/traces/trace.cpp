@@ -91,15 +91,14 @@ void note_collectives(ImportedTrace& t) {
                             "collectives are all-gathers of a group whose size the file does not give: their full buffer is unknown"));
   const std::size_t size = count([](const ImportedCollective& c) { return c.kind && !c.sent && !c.bytes; });
   if (size > 0) t.notes.push_back(share(size, t.collectives.size(), "collectives have no size in the file"));
-  const bool traced = t.format == TraceFormat::kineto || t.format == TraceFormat::nsight_systems || t.format == TraceFormat::chakra;
-  if (traced && !t.collectives.empty())
+  if (t.format != TraceFormat::nccl_tests && !t.collectives.empty())
     t.notes.emplace_back("the time of a traced collective includes waiting for the slowest rank: bandwidths are lower bounds");
 }
 
 }  // namespace
 
 std::string_view to_text(TraceFormat f) {
-  constexpr std::array<std::string_view, 5> kNames = {"kineto", "nsight-systems", "nccl-tests", "chakra", "foreshard-collect"};
+  constexpr std::array<std::string_view, 4> kNames = {"kineto", "nsight-systems", "nccl-tests", "chakra"};
   return base::nth(kNames, static_cast<int>(f));
 }
 
@@ -132,6 +131,7 @@ void finish_trace(ImportedTrace& t) {
   std::ranges::stable_sort(t.kernels, {}, &ImportedKernel::start);
   std::ranges::stable_sort(t.collectives, {}, &ImportedCollective::start);
   std::ranges::stable_sort(t.iterations, {}, &ImportedIteration::start);
+  std::ranges::stable_sort(t.allocated, {}, &ImportedAllocation::at);
   const std::vector<Interval> busy = busy_intervals(t);
   set_span(t, busy);
   for (ImportedIteration& i : t.iterations)

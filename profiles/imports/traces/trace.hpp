@@ -16,7 +16,7 @@
 
 namespace imports {
 
-enum class TraceFormat { kineto, nsight_systems, nccl_tests, chakra, collector };
+enum class TraceFormat { kineto, nsight_systems, nccl_tests, chakra };
 [[nodiscard]] std::string_view to_text(TraceFormat f);
 
 struct ImportedDevice {
@@ -31,7 +31,6 @@ struct ImportedOperation {
   std::string name;
   std::optional<pcg::Kernel> work;  // kind, sizes, FLOPs and bytes as pcg/work counts them; absent: not determined. Its name is empty
   std::optional<pcg::Precision> precision;  // of its first input
-  std::string source;                       // "FILE:LINE" or "FILE: kernels[3]"; empty: the trace as a whole
 };
 
 inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
@@ -70,17 +69,24 @@ struct ImportedCollective {
   std::int64_t stream = 0;
   std::optional<base::Seconds> start;
   base::Seconds duration;
-  std::string source;  // "FILE:LINE" of nccl-tests, "FILE: collectives[3]" of the collector; else empty
+  std::string source;  // "FILE:LINE" of nccl-tests; else empty
   LaunchedBy by = LaunchedBy::unknown;
   std::optional<base::Seconds> launched;  // as a kernel's
 };
 
-// One training iteration: a step that the profiler marked ("ProfilerStep#3"), an NVTX range, or one that the collector timed.
+// One training iteration: a step that the profiler marked ("ProfilerStep#3"), or an NVTX range.
 struct ImportedIteration {
   std::string name;
   std::optional<base::Seconds> start;
   base::Seconds duration;
   std::optional<base::Seconds> busy;  // time within it during which at least one kernel, copy or collective ran; absent: starts unknown
+};
+
+// What a framework's allocator has given out on a device from this moment on.
+struct ImportedAllocation {
+  int device = 0;
+  base::Seconds at;
+  base::Bytes allocated;
 };
 
 // Names, each stored once: a trace repeats a few thousand kernel names a million times.
@@ -105,6 +111,7 @@ struct ImportedTrace {
   std::vector<ImportedKernel> kernels;  // in order of start where it is known, else of the file
   std::vector<ImportedCollective> collectives;
   std::vector<ImportedIteration> iterations;
+  std::vector<ImportedAllocation> allocated;  // by time; empty: memory was not profiled
   base::Seconds span;  // from the first to the last moment of the device's work; without starts, the sum of durations
   std::optional<int> rank, world_size;
   std::vector<std::string> notes;  // what was left out or is not known, and why
@@ -117,7 +124,7 @@ struct ImportedTrace {
 // else.
 [[nodiscard]] double bus_factor(profiles::CollectiveKind kind, int group_size);
 
-// Sorts kernels, collectives and iterations by start (stable, those without a start stay in front), computes the span and the busy time of
+// Sorts kernels, collectives, iterations and allocations by start (stable, those without a start stay in front), computes the span and the busy time of
 // iterations, names the device profiles, and notes what a reader must know: no device events, unknown kernels, sizes that are missing,
 // that times of collectives hold waiting.
 // Cost: O(n log n).

@@ -120,7 +120,7 @@ Planner megatron_search_planner() {
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             const MegatronSearchConfig config{.budget = limits_of(o, p.cluster.device_count()),
                                               .simulate_best = static_cast<int>(o.whole_number("simulate_best")),
-                                              .wishes = Wishes(o)};
+                                              .wishes = Wishes(o, p.oracle.framework(p.training).runs)};
             return megatron_search(p, config, c);
           }};
 }

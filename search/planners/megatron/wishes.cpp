@@ -7,6 +7,8 @@
 #include <array>
 #include <optional>
 
+#include "base/yaml/parse.hpp"
+
 namespace search {
 namespace {
 
@@ -46,6 +48,11 @@ const std::vector<Axis>& axes() {
         {"micro_batch", {}, "samples", [](const GridConfig& c) { return only_if(true, c.micro_batch); }},
         {"chunks", {}, "virtual stages per GPU", [](const GridConfig& c) { return only_if(c.pipeline > 1, c.chunks); }},
         {"zero", {{}, 0, 3}, "stages", [](const GridConfig& c) { return only_if(c.data * c.context > 1, c.zero); }, Wishes::Decided::all},
+        {"zero_with_pipeline",
+         {{}, 0, 3},
+         "stages beside stages of a pipeline",
+         [](const GridConfig& c) { return only_if(c.pipeline > 1 && c.data * c.context > 1, c.zero); },
+         Wishes::Decided::all},
         {"recompute",
          {pcg::names<pcg::Recompute>()},
          "kinds",
@@ -63,23 +70,50 @@ const std::vector<Axis>& axes() {
   return all;
 }
 
+std::vector<Option> axis_options() {
+  std::vector<Option> options;
+  for (const Axis& a : axes()) options.push_back({a.key, a.type, fmt::format("allowed {}", a.help), "all"});
+  return options;
+}
+
+OptionValues read_runs(const std::string& runs) {
+  base::Diagnostics sink;
+  const base::Yaml document = base::parse_yaml(runs, "framework.runs");
+  base::MapReader in(document, "", sink);
+  OptionValues values = read_options(in, axis_options(), {});
+  in.finish();
+  sink.throw_if_any();
+  return values;
+}
+
 }  // namespace
 
 std::vector<Option> Wishes::options() {
-  std::vector<Option> options;
-  for (const Axis& a : axes()) options.push_back({a.key, a.type, fmt::format("allowed {}", a.help), "all"});
+  std::vector<Option> options = axis_options();
   options.push_back({"tensor_within_node", Flag{}, "no tensor group is larger than a node"});
+  options.push_back({"framework_can", Flag{}, "plans that the framework's profile says it runs alone"});
   options.push_back(space_option());
   return options;
 }
 
-Wishes::Wishes(const OptionValues& values) : tensor_within_node_(values.flag("tensor_within_node")) {
+Wishes::Wishes(const OptionValues& values, const std::string& runs) : tensor_within_node_(values.flag("tensor_within_node")) {
   // Narayanan et al., SC'21: three degrees, the micro-batch and chunks; recomputation of whole layers.
   static const std::map<std::string, std::vector<std::int64_t>, std::less<>> published{
       {"context", {1}}, {"expert", {1}}, {"zero", {0}}, {"recompute", {0, 2}}, {"schedule", {1, 2}}, {"sequence_parallel", {0}}};
   if (is_of_paper(values)) allowed_ = published;
   for (const Axis& a : axes())
-    if (values.given(a.key)) allowed_[a.key] = values.allowed(a.key);
+    if (values.given(a.key)) allowed_.erase(a.key);
+  narrow(values);
+  if (values.flag("framework_can") && !runs.empty()) narrow(read_runs(runs));
+}
+
+void Wishes::narrow(const OptionValues& values) {
+  for (const Axis& a : axes()) {
+    if (!values.given(a.key)) continue;
+    const std::vector<std::int64_t>& wish = values.allowed(a.key);
+    const auto [at, is_new] = allowed_.try_emplace(a.key, wish);
+    if (!is_new) std::erase_if(at->second, [&](std::int64_t v) { return std::ranges::find(wish, v) == wish.end(); });
+  }
 }
 
 bool Wishes::allow(const GridConfig& c, Decided decided) const {
@@ -92,7 +126,7 @@ bool Wishes::allow(const GridConfig& c, Decided decided) const {
 }
 
 void Wishes::adapt(GridConfig& point) const {
-  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end() && point.expert > 1)
+  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end() && !wish->second.empty() && point.expert > 1)
     point.dispatch = static_cast<pcg::Dispatch>(wish->second.front());
   const auto wish = allowed_.find("schedule");
   if (wish == allowed_.end() || allow(point, Decided::point)) return;
@@ -120,7 +154,7 @@ std::string Wishes::text() const {
     std::vector<std::string> values;
     for (const std::int64_t v : wish->second)
       values.push_back(a.type.words.empty() ? std::to_string(v) : a.type.words.at(static_cast<std::size_t>(v)));
-    parts.push_back(fmt::format("{} {}", a.key, fmt::join(values, " or ")));
+    parts.push_back(fmt::format("{} {}", a.key, values.empty() ? "none" : fmt::format("{}", fmt::join(values, " or "))));
   }
   if (tensor_within_node_) parts.emplace_back("tensor groups inside nodes");
   return fmt::format("{}", fmt::join(parts, ", "));

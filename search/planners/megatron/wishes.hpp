@@ -14,11 +14,12 @@ namespace search {
 
 class Wishes {
  public:
-  // One for each axis of the grid, `tensor_within_node` and `space`.
+  // One for each axis of the grid, `tensor_within_node`, `framework_can` and `space`.
   [[nodiscard]] static std::vector<Option> options();
   // All is allowed.
   Wishes() = default;
-  explicit Wishes(const OptionValues& values);
+  // `runs`: FrameworkProfile::runs, which `framework_can` asks for. Throws: base::InputError where that is no wish.
+  explicit Wishes(const OptionValues& values, const std::string& runs = {});
 
   // Whether a configuration has allowed values alone, where they mean something: without experts any dispatch is allowed. Of a point of the
   // grid recomputation and ZeRO are not asked for.
@@ -33,6 +34,9 @@ class Wishes {
   [[nodiscard]] std::string text() const;
 
  private:
+  // Allows no more than the options that are given.
+  void narrow(const OptionValues& values);
+
   std::map<std::string, std::vector<std::int64_t>, std::less<>> allowed_;  // of words their indices
   bool tensor_within_node_ = false;
 };

@@ -1,0 +1,80 @@
+// What a search answers of the plans that it simulated: the quickest, or the one that is surely quick.
+#include "search/problem/confirmation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "problem.hpp"
+
+namespace {
+
+using search::Surety;
+
+// Two replicas, two tensor ranks and two stages of one model on two GPUs, by their summaries.
+struct Three {
+  test::Question q{test::kSmallGpt, 1, 2, 8};
+  search::SearchContext context{};
+
+  search::SearchResult result() {
+    const search::Problem problem = q.problem();
+    search::Confirmation confirmation(problem, context, "three");
+    for (const search::GridConfig& c : {search::GridConfig{}, {.tensor = 2}, {.pipeline = 2}})
+      (void)confirmation.confirm(search::megatron_plan(problem, c).value());
+    const search::Budget budget(context, {base::Seconds(10)});
+    return std::move(confirmation).result(budget);
+  }
+};
+
+const base::Fact* note(const search::SearchResult& r, const std::string& code) {
+  const auto at = std::ranges::find(r.notes, code, &base::Fact::code);
+  return at == r.notes.end() ? nullptr : &*at;
+}
+
+bool is_quick(const pcg::Plan& plan, const search::SearchResult& quickest) { return plan.summary == quickest.best->summary; }
+
+}  // namespace
+
+TEST_CASE("a search that ranks surely has the plan with the least upper end, and names the quickest") {
+  Three three;
+  const search::SearchResult quickest = three.result();
+  REQUIRE(quickest.best);
+  REQUIRE(quickest.lost.size() == 2);
+  CHECK(note(quickest, "ranked-surely") == nullptr);
+  // The quickest may take ten times as long, the others as long as they are forecast to.
+  three.context.surety = [&](const pcg::Plan& plan, const sim::SimulationResult& s) {
+    return Surety{s.iteration_time * (is_quick(plan, quickest) ? 10 : 1), 100, true};
+  };
+  CHECK(three.result().best->summary == quickest.best->summary);  // unless it is asked for
+  three.context.ranks_surely = true;
+  const search::SearchResult sure = three.result();
+  CHECK(sure.best->summary == quickest.lost.front().candidate);
+  CHECK(*sure.objective == std::get<search::Slower>(quickest.lost.front().why).time);
+  const base::Fact* said = note(sure, "ranked-surely");
+  REQUIRE(said != nullptr);
+  CHECK(*said == base::Fact("ranked-surely", sure.objective->value(), quickest.best->summary, quickest.objective->value(),
+                            quickest.objective->value() * 10));
+  // Upper ends that are all as far away leave the quickest.
+  three.context.surety = [](const pcg::Plan&, const sim::SimulationResult& s) { return Surety{s.iteration_time * 2, 100, true}; };
+  CHECK(three.result().best->summary == quickest.best->summary);
+}
+
+TEST_CASE("beside a plan of a kind that few rows measured stands the best of a kind that is known") {
+  Three three;
+  const search::SearchResult quickest = three.result();
+  three.context.surety = [&](const pcg::Plan& plan, const sim::SimulationResult& s) {
+    const bool few = is_quick(plan, quickest);
+    return Surety{s.iteration_time * 1.2, few ? 1U : 50U, !few};
+  };
+  const search::SearchResult r = three.result();
+  CHECK(r.best->summary == quickest.best->summary);
+  const base::Fact* said = note(r, "few-rows");
+  REQUIRE(said != nullptr);
+  CHECK(*said ==
+        base::Fact("few-rows", 1, 50, quickest.lost.front().candidate, std::get<search::Slower>(quickest.lost.front().why).time.value()));
+  // Where nothing better known was simulated there is nothing to name.
+  three.context.surety = [](const pcg::Plan&, const sim::SimulationResult& s) { return Surety{s.iteration_time, 1, false}; };
+  CHECK(note(three.result(), "few-rows") == nullptr);
+}
