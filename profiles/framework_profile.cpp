@@ -186,6 +186,8 @@ FrameworkProfile read_framework(base::MapReader& map) {
   f.unfused_experts = map.boolean("unfused_experts").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
+  f.attention_block_keys = map.number("attention_block_keys", 0, 1e4).value_or(0);
+  f.attention_gradient_block_keys = map.number("attention_gradient_block_keys", 0, 1e4).value_or(0);
   f.blocking_launches = map.boolean("blocking_launches").value_or(false);
   f.sequence_first = map.boolean("sequence_first").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));

@@ -165,6 +165,8 @@ struct FrameworkProfile {
   BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel
   // Attention whose ranks of context meet each other's keys block by block, for each block of another rank. Per element of its output: what
   // a block makes is merged with what those before it made, and so are gradients of queries. Per element of the block's keys and values:
+  // Keys that take as long as what a block of threads of either pass has to do besides; 0: the share is of the whole kernel.
+  double attention_block_keys = 0, attention_gradient_block_keys = 0;
   // copies into the buffer that is sent, and sums of gradients. 0: the kernels of attention do it.
   BytesPerElement context_merge, context_copy;
   MemoryBehaviour memory;

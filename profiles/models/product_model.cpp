@@ -174,7 +174,8 @@ double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel
   const double masked = kQueriesOfBlock * std::max(0.0, 1 - static_cast<double>(k.n) / static_cast<double>(k.m));
   const double triangle = static_cast<double>(k.m) / 2;  // met without a window, whose blocks are some of these
   const double taken = std::min(met + masked, std::max(met, triangle)) + m.fixed_keys;
-  return m.launch_s + 2 * rows * taken * (dims + m.score_dims) / (peak * m.peak_share);
+  const double idle = m.idle_queries * (static_cast<double>(k.n) + m.fixed_keys);
+  return m.launch_s + 2 * (rows * taken + idle) * (dims + m.score_dims) / (peak * m.peak_share);
 }
 
 }  // namespace profiles

@@ -109,6 +109,7 @@ struct AttentionModel {
   double fixed_keys = 400;  // of each query: beginning and end of its block as a number of keys that take as long
   double score_dims = 30;   // of each score: its exponential and scaling as a number of dims of the products that take as long
   double launch_s = 5e-6;   // of each kernel
+  double idle_queries = 0;  // which could meet all keys while the last blocks leave multiprocessors idle; no profile of a device has it
 };
 inline constexpr Parameter<AttentionModel> kAttentionParameters[] = {
     {"peak_share", &AttentionModel::peak_share},
@@ -117,9 +118,10 @@ inline constexpr Parameter<AttentionModel> kAttentionParameters[] = {
     {"launch_s", &AttentionModel::launch_s},
 };
 
-// Returns seconds:  launch_s + 2 rows ((met + extra) (dims + score_dims)) / (peak peak_share)  with rows = batch m queries, dims the widths
-// of the pass' products together, met the keys that a query meets on average (FLOPs / (2 rows dims)), and extra = fixed_keys and, where
-// queries reach fewer keys than there are, the keys at the ends of the reach that a block of queries computes and masks.
+// Returns seconds:  launch_s + 2 (rows (met + extra) + idle_queries (keys + fixed_keys)) (dims + score_dims) / (peak peak_share)  with
+// rows = batch m queries, dims the widths of the pass' products together, met the keys that a query meets on average (FLOPs / (2 rows
+// dims)), keys those in reach, and extra = fixed_keys and, where queries reach fewer keys than there are, the keys at the ends of the reach
+// that a block of queries computes and masks.
 // Requires: pcg::is_attention(k.kind) and profiles::is_product(k). peak: FLOP/s.
 [[nodiscard]] double attention_seconds(const AttentionModel& m, double peak, const pcg::Kernel& k);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiles/models/product_model.hpp"
+
 namespace sim {
 
 profiles::DeviceProfile running_profile(const std::string& type, const topology::DeviceSpeed& speed) {
@@ -41,6 +43,18 @@ std::optional<double> attention_in(const profiles::FrameworkProfile& framework, 
   return both != framework.attention.end() ? std::optional(both->second) : std::nullopt;
 }
 
+// FlashAttention-2 on Hopper, csrc/flash_attn/src/flash_fwd_launch_template.h and flash_bwd_launch_template.h: blocks of 128 queries
+// forward and 128 keys backward, one after another on each multiprocessor. On average the last ends half a block after work ran out.
+base::Seconds own_attention_time(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework, const pcg::Kernel& k,
+                                 pcg::Precision precision, double share) {
+  constexpr double kBlock = 128;
+  const double peak = device.peak.at(precision).value();
+  const double keys = k.kind == pcg::KernelKind::attention ? framework.attention_block_keys : framework.attention_gradient_block_keys;
+  if (keys == 0) return base::Seconds(k.flops.value() / (peak * share * device.clock));
+  const profiles::AttentionModel model{share, keys, 0, 0, kBlock / 2 * device.multiprocessors};
+  return base::Seconds(profiles::attention_seconds(model, peak * device.clock, k));
+}
+
 // One of products that are launched serially.
 pcg::Kernel one_of(pcg::Kernel k) {
   const auto count = static_cast<double>(k.serial_launches);
@@ -63,7 +77,7 @@ KernelCost cost_alone(const profiles::DeviceProfile& device, const profiles::Fra
   KernelCost cost{alone.time, alone.basis, std::nullopt};
   if (kernel.split_accumulation && precision == pcg::Precision::fp8) cost.time = cost.time * device.split_accumulation;
   const double peak = device.peak.at(precision).value();
-  if (own_share) cost.time = std::max(cost.time, base::Seconds(kernel.flops.value() / (peak * *own_share * device.clock)));
+  if (own_share) cost.time = std::max(cost.time, own_attention_time(device, framework, kernel, precision, *own_share));
   if (kernel.flops.value() / peak > kernel.bytes.value() / device.memory_bandwidth.value()) cost.assumed_share = sustained.assumed;
   return cost;
 }

@@ -29,7 +29,8 @@ struct KernelCost {
 //   else what the device's profile says of the precision and of the slowest of the GPUs, which sets the pace. With constant tokens no clock
 //   gives way, so the share is 1;
 //   for attention, where the framework's profile has the share of the peak that its kernels reach on the generation, at least
-//   FLOPs / (peak x that share) in place of that.
+//   FLOPs / (peak x that share) in place of that; where it has the keys that a block costs, too, the time of that share in blocks: an
+//   attention of these fixed keys (profiles::attention_seconds), with multiprocessors idle for half of a longest block at the end.
 // Requires: no profiles::unsupported(device, running.precision).
 // Cost: O(1).
 [[nodiscard]] KernelCost kernel_cost(const profiles::DeviceProfile& device, const profiles::FrameworkProfile& framework,

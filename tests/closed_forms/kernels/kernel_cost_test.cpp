@@ -125,6 +125,32 @@ TEST_CASE("attention takes at least its FLOPs by the share that the framework re
   CHECK(ms(d, {}, forward, kRunInHalf) == test::about(20 / 0.5 / 0.8));
 }
 
+// 8 heads of 1024 queries that meet half of 1024 keys: 2 x 2 x 8192 x 512 x 64 FLOPs forward. A block costs 100 keys more, and 10
+// multiprocessors are idle for half of a block of 128 queries, 10 x 64 = 640 queries that could meet all 1124. Five products are 2.5 times
+// two.
+TEST_CASE("attention in blocks takes what each block costs besides, and ends with half of a longest block on idle multiprocessors") {
+  profiles::DeviceProfile d = round_device();
+  d.multiprocessors = 10;
+  pcg::Kernel k = kernel(KernelKind::attention, 2 * 2.0 * 8192 * 512 * 64, 0);
+  k.batch = 8;
+  k.m = k.n = 1024;
+  k.k = 64;
+  profiles::FrameworkProfile f;
+  f.attention["round"] = 0.01;
+  const double whole = ms(d, f, k, kRunInHalf);
+  f.attention_block_keys = 100;
+  const double blocks = (8192 * 612 + 640 * 1124) / (8192.0 * 512);
+  CHECK(ms(d, f, k, kRunInHalf) == test::about(whole * blocks));
+  // The backward pass has its own.
+  k.kind = KernelKind::attention_gradient;
+  k.flops = k.flops * 2.5;
+  CHECK(ms(d, f, k, kRunInHalf) == test::about(2.5 * whole));
+  f.attention_gradient_block_keys = 100;
+  CHECK(ms(d, f, k, kRunInHalf) == test::about(2.5 * whole * blocks));
+  d.clock = 0.5;
+  CHECK(ms(d, f, k, kRunInHalf) == test::about(5 * whole * blocks));
+}
+
 TEST_CASE("in low precision products alone are faster; attention is where it multiplies in it, too") {
   const profiles::DeviceProfile d = round_device();
   CHECK(ms(d, {}, kBound, kRunLow) == test::about(10));

@@ -350,7 +350,10 @@ std::vector<KeyReader> profile_readers() {
   whole.find("device")->set("fitted", yaml(kFitted));
   std::vector<Yaml> frameworks;
   for (const char* more :
-       {"", "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  attention_gradient: {a100: 1}\n  sustained: {a100: 1}",
+       {"",
+        "  overlapped_bucket: {parameters: 100}\n  attention: {a100: 1}\n  attention_gradient: {a100: 1}\n  sustained: {a100: 1}\n  "
+        "attention_block_keys: 1\n"
+        "  attention_gradient_block_keys: 1",
         "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
         "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}\n  unfused_scores: {forward: 1, backward: 1, masked: 1}",
         "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",

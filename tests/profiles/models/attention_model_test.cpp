@@ -32,6 +32,13 @@ TEST_CASE("backward has five products: (512 + 100) x (320 + 72)") {
   CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * 612 * 392 / 50e12));
 }
 
+TEST_CASE("while the last blocks run 64 queries could meet all keys: 64 x (1024 + 100) more in the sum of queries times keys") {
+  AttentionModel idle = kModel;
+  idle.idle_queries = 64;
+  const double seconds = profiles::attention_seconds(idle, 100e12, attention(KernelKind::attention, 8, 1024, 1024, 512));
+  CHECK(seconds == test::about(1e-6 + 2.0 * (8192 * 612 + 64 * 1124) * 200 / 50e12));
+}
+
 TEST_CASE("a window of 128 of 1024 keys masks keys: 256 x (1 - 1/8) = 224 keys more for each query") {
   const double seconds = profiles::attention_seconds(kModel, 100e12, attention(KernelKind::attention, 8, 1024, 128, 128));
   CHECK(seconds == test::about(1e-6 + 2.0 * 8192 * (128 + 100 + 224) * 200 / 50e12));
