@@ -44,16 +44,6 @@ int read_kernels(base::MapReader& map, const char* key, int otherwise) {
   return static_cast<int>(map.integer(key, 1, 100).value_or(otherwise));
 }
 
-LossCost read_loss(base::MapReader& map) {
-  LossCost l;
-  l.forward_kernels = read_kernels(map, "forward_kernels", 1);
-  l.backward_kernels = read_kernels(map, "backward_kernels", 1);
-  l.forward = read_bytes(map, "forward_bytes");
-  l.backward = read_bytes(map, "backward_bytes");
-  for (const char* key : {"forward_kernels", "backward_kernels", "forward_bytes", "backward_bytes"}) map.require(key);
-  return l;
-}
-
 BytesPerElement read_bytes_per_element(base::MapReader& map) {
   const BytesPerElement c{read_bytes(map, "forward_bytes"),         read_bytes(map, "backward_bytes"),
                           read_kernels(map, "forward_kernels", 1),  read_kernels(map, "backward_kernels", 1),
@@ -101,7 +91,9 @@ FallbackSoftmax read_fallback_softmax(base::MapReader& map) {
   return s;
 }
 
-UnitCopies read_unit_copies(base::MapReader& map) { return {read_bytes(map, "gathered_bytes"), read_bytes(map, "reduced_bytes")}; }
+UnitCopies read_unit_copies(base::MapReader& map) {
+  return {read_bytes(map, "gathered_bytes"), read_bytes(map, "reduced_bytes"), read_bytes(map, "reduced_strided_bytes")};
+}
 
 MemoryBehaviour read_memory(base::MapReader& map) {
   MemoryBehaviour m;
@@ -157,7 +149,7 @@ BySchedule read_by_schedule(base::MapReader& map, const char* key, bool otherwis
 // The effect of a compiler on a framework's kernels.
 void fuse(FrameworkProfile& f) {
   f.fused_gated_activation = true;
-  f.rotation = f.rms_norm = {};
+  f.rms_norm = {};
   f.unfused_scores = {};
   f.memory.rms_norm = base::Bytes(0);
 }
@@ -186,8 +178,6 @@ FrameworkProfile read_framework(base::MapReader& map) {
   f.unfused_experts = map.boolean("unfused_experts").value_or(false);
   f.sorts_exchanged_tokens = map.boolean("sorts_exchanged_tokens").value_or(false);
   f.host_waits_for_activations = map.boolean("host_waits_for_activations").value_or(false);
-  f.attention_block_keys = map.number("attention_block_keys", 0, 1e4).value_or(0);
-  f.attention_gradient_block_keys = map.number("attention_gradient_block_keys", 0, 1e4).value_or(0);
   f.blocking_launches = map.boolean("blocking_launches").value_or(false);
   f.sequence_first = map.boolean("sequence_first").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
@@ -196,8 +186,11 @@ FrameworkProfile read_framework(base::MapReader& map) {
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);
   f.attention = part("attention", read_generation_shares);
   f.attention_gradient = part("attention_gradient", read_generation_shares);
+  f.attention_block_keys = map.number("attention_block_keys", 0, 1e4).value_or(0);
+  f.attention_gradient_block_keys = map.number("attention_gradient_block_keys", 0, 1e4).value_or(0);
   f.sustained = part("sustained", read_generation_shares);
-  f.loss = part("loss", read_loss);
+  f.loss = part("loss", read_bytes_per_element);
+  f.loss_casts = part("loss_casts", read_bytes_per_element);
   f.fallback_softmax = part("fallback_softmax", read_fallback_softmax);
   f.unfused_scores = part("unfused_scores", read_unfused_scores);
   f.expert_bias = part("expert_bias", read_bytes_per_element);

@@ -40,14 +40,6 @@ struct HostCosts {
   bool operator==(const HostCosts&) const = default;
 };
 
-// How the cross entropy of half-precision logits runs: kernels, and bytes moved per logit in all of them. 0 kernels: one fused kernel
-// that reads the logits once.
-struct LossCost {
-  int forward_kernels = 0, backward_kernels = 0;
-  base::Bytes forward, backward;
-  bool operator==(const LossCost&) const = default;
-};
-
 // A behaviour at stage boundaries. Interleaved: devices have several virtual stages (chunks); plain: one.
 struct BySchedule {
   bool plain = false, interleaved = false;
@@ -82,9 +74,9 @@ struct UnfusedScores {
 };
 
 // Bytes that copies move per parameter of a ZeRO-3 unit: from what was gathered to the weights' own tensors, and from the gradients' to
-// what is reduced.
+// what is reduced, there by a kernel bound by its elements (pcg::KernelKind::strided), too.
 struct UnitCopies {
-  base::Bytes gathered, reduced;
+  base::Bytes gathered, reduced, reduced_strided;
   bool operator==(const UnitCopies&) const = default;
 };
 
@@ -157,7 +149,8 @@ struct FrameworkProfile {
   bool sequence_first = false;             // activations lie position by position, the samples of each side by side
   bool stops_recomputation_early = false;  // a block is computed again up to the last tensor that its gradients read (pcg::run_again)
   UnitCopies unit_copies;
-  LossCost loss;
+  BytesPerElement loss;        // the cross entropy of half-precision logits, per logit; 0: one fused kernel reads the logits once
+  BytesPerElement loss_casts;  // element by element, before its forward kernels and after its backward kernels
   FallbackSoftmax fallback_softmax;
   UnfusedScores unfused_scores;
   BytesPerElement expert_bias;  // adding the biases of experts, per element of their outputs; 0: the last product adds them
@@ -165,8 +158,6 @@ struct FrameworkProfile {
   BytesPerElement rms_norm;     // per element of what it normalises, without the gradient of its weight; 0: one fused kernel
   // Attention whose ranks of context meet each other's keys block by block, for each block of another rank. Per element of its output: what
   // a block makes is merged with what those before it made, and so are gradients of queries. Per element of the block's keys and values:
-  // Keys that take as long as what a block of threads of either pass has to do besides; 0: the share is of the whole kernel.
-  double attention_block_keys = 0, attention_gradient_block_keys = 0;
   // copies into the buffer that is sent, and sums of gradients. 0: the kernels of attention do it.
   BytesPerElement context_merge, context_copy;
   MemoryBehaviour memory;
@@ -174,6 +165,8 @@ struct FrameworkProfile {
   // absent: as the device profile has it.
   std::map<std::string, double> attention;
   std::map<std::string, double> attention_gradient;  // of its backward pass; absent: as `attention`
+  // Keys that take as long as what a block of threads of either pass has to do besides; 0: the share is of the whole kernel.
+  double attention_block_keys = 0, attention_gradient_block_keys = 0;
   // Share of its benchmark rate that a product on tensor cores keeps in training, by generation, where rows of the framework ask for
   // another one than the device's profile has (DeviceProfile::sustained).
   std::map<std::string, double> sustained;

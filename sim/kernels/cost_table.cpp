@@ -166,15 +166,14 @@ const Cost& CostTable::gradient_buffer(std::uint32_t node) {
 
 const Cost& CostTable::weight_copy(std::uint32_t node) {
   std::optional<Cost>& known = nodes_[node].weight_copy;
-  if (!known)
-    known = cost(unit_copies(plan_, flow_, UnitCopy::weights, framework_.unit_copies.gathered, node), kNoLaunch, plan_.training.precision);
+  if (!known) known = cost(unit_copies(plan_, flow_, UnitCopy::weights, framework_.unit_copies, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 
 const Cost& CostTable::gradient_copy(std::uint32_t node) {
   std::optional<Cost>& known = nodes_[node].gradient_copy;
   if (!known)
-    known = cost(unit_copies(plan_, flow_, UnitCopy::gradients, framework_.unit_copies.reduced, node), kNoLaunch, plan_.training.precision);
+    known = cost(unit_copies(plan_, flow_, UnitCopy::gradients, framework_.unit_copies, node), kNoLaunch, plan_.training.precision);
   return *known;
 }
 

@@ -18,18 +18,6 @@ void put_after(std::vector<pcg::Kernel>& kernels, const std::vector<pcg::Kernel>
   kernels.insert(kernels.end(), last.begin(), last.end());
 }
 
-// A loss that the framework does not fuse runs as passes over all logits in fp32. In full precision its one kernel stays as it is.
-std::vector<pcg::Kernel> passes_of_loss(const NodeShape& shape, const pcg::TrainingConfig& training, std::vector<pcg::Kernel> kernels,
-                                        int passes, base::Bytes bytes_per_logit) {
-  const bool half = pcg::element_bytes(pcg::Element::real, training.precision).value() < 4;
-  if (passes == 0 || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(shape.op)) return kernels;
-  const auto logits = static_cast<double>(shape.read.front().elements());
-  pcg::Kernel k = kernels.front();
-  k.bytes = bytes_per_logit * logits / passes;
-  k.flops = k.flops / passes;
-  return std::vector<pcg::Kernel>(static_cast<std::size_t>(passes), k);
-}
-
 // Reads what is stored as the precision stores reals and writes it in 1 byte, or the other way round.
 pcg::Kernel cast_saved(const pcg::TensorShape& shape, pcg::Precision precision) {
   const auto elements = static_cast<double>(shape.elements());
@@ -70,16 +58,29 @@ SeparateKernels forward_of(const profiles::BytesPerElement& b) { return {b.forwa
 SeparateKernels backward_of(const profiles::BytesPerElement& b) { return {b.backward, b.backward_kernels, b.backward_strided}; }
 
 // The passes of `separate` over `elements` elements, all of them `times` times.
-std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& separate, std::string_view name, std::int64_t times = 1) {
+std::vector<pcg::Kernel> passes_over(double elements, const SeparateKernels& separate, std::string_view name, std::int64_t times = 1,
+                                     pcg::KernelKind unstrided = pcg::KernelKind::elementwise) {
   std::vector<pcg::Kernel> kernels;
   const auto add = [&](pcg::KernelKind kind, base::Bytes per_element, int count) {
     if (per_element.value() == 0) return;
     const pcg::Kernel k{.kind = kind, .name = name, .flops = base::Flops(elements / count), .bytes = per_element * elements / count};
     kernels.insert(kernels.end(), static_cast<std::size_t>(count * times), k);
   };
-  add(pcg::KernelKind::elementwise, separate.per_element, separate.kernels);
+  add(unstrided, separate.per_element, separate.kernels);
   add(pcg::KernelKind::strided, separate.strided_per_element, 1);
   return kernels;
+}
+
+// A loss that the framework does not fuse runs as passes over all logits in fp32. In full precision its one kernel stays as it is.
+void unfuse_loss(std::vector<pcg::Kernel>& kernels, const NodeShape& shape, const pcg::TrainingConfig& training,
+                 const SeparateKernels& loss, const SeparateKernels& casts, bool forward) {
+  const bool half = pcg::element_bytes(pcg::Element::real, training.precision).value() < 4;
+  if (loss.empty() || !half || kernels.size() != 1 || !std::holds_alternative<pcg::CrossEntropy>(shape.op)) return;
+  const auto logits = static_cast<double>(shape.read.front().elements());
+  const pcg::Kernel fused = kernels.front();
+  kernels = passes_over(logits, loss, fused.name, 1, fused.kind);
+  for (pcg::Kernel& k : kernels) k.flops = fused.flops / static_cast<double>(kernels.size());
+  (forward ? put_before : put_after)(kernels, passes_over(logits, casts, "cross_entropy.casts"));
 }
 
 // Passes over the experts' outputs besides their product.
@@ -281,11 +282,9 @@ std::vector<pcg::Kernel> kernels_of_pass(const NodeShape& shape, const pcg::Trai
   const SoftmaxPass pass = forward ? SoftmaxPass{softmax.forward_kernels, softmax.forward, kFusedForward}
                                    : SoftmaxPass{softmax.backward_kernels, softmax.backward, kFusedBackward};
   std::vector<pcg::Kernel> kernels =
-      forward ? passes_of_loss(shape, training, pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision),
-                               framework.loss.forward_kernels, framework.loss.forward)
-              : passes_of_loss(shape, training,
-                               pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision),
-                               framework.loss.backward_kernels, framework.loss.backward);
+      forward ? pcg::forward_kernels(shape.op, shape.read, shape.outputs, training.precision)
+              : pcg::input_gradient_kernels(shape.op, shape.read, shape.outputs, shape.needed, training.precision);
+  unfuse_loss(kernels, shape, training, of_pass(framework.loss), of_pass(framework.loss_casts), forward);
   unfuse_pointwise(kernels, shape, training, of_pass(framework.rotation), of_pass(framework.rms_norm), forward ? 2 : 3);
   leave_to_product(kernels, shape, framework);
   lower_products(kernels, shape, training, what);
@@ -402,16 +401,19 @@ std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const Fl
   return kernels;
 }
 
-std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes, std::uint32_t node) {
-  if (bytes.value() == 0) return {};
-  pcg::Kernel k{.kind = pcg::KernelKind::copy, .name = "unit copy"};
+std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, const profiles::UnitCopies& copies,
+                                     std::uint32_t node) {
+  const bool weights = of == UnitCopy::weights;
+  double parameters = 0;
   for (std::size_t i = 0; i < flow.origins[node].size(); ++i) {
     const pcg::PcgNode& weight = plan.pcg.node(flow.origins[node][i].node);
-    if (of == UnitCopy::weights ? weight.is_weight() : weight.is_trained())
-      k.bytes += bytes * flow.layouts[node].inputs[i].shard_elements();
+    if (weights ? weight.is_weight() : weight.is_trained()) parameters += flow.layouts[node].inputs[i].shard_elements();
   }
-  if (k.bytes.value() == 0) return {};
-  return {k};
+  std::vector<pcg::Kernel> kernels{
+      {.kind = pcg::KernelKind::copy, .name = "unit copy", .bytes = (weights ? copies.gathered : copies.reduced) * parameters}};
+  if (!weights) kernels.push_back({.kind = pcg::KernelKind::strided, .name = "unit copy", .bytes = copies.reduced_strided * parameters});
+  drop_empty(kernels);
+  return kernels;
 }
 
 }  // namespace sim

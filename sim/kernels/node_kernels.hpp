@@ -98,10 +98,10 @@ struct NodeShape {
 [[nodiscard]] std::vector<pcg::Kernel> gradient_buffer_kernels(const pcg::Plan& plan, const FlowGraph& flow,
                                                                const profiles::FrameworkProfile& framework, std::uint32_t node);
 // Copies between the tensors of a unit's weights and the buffers that are gathered, or between those of their gradients and the buffers
-// that are reduced, of `bytes` per parameter of the node's weights. None where that is 0.
+// that are reduced, of the node's weights. None where their bytes are 0.
 enum class UnitCopy { weights, gradients };
-[[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of, base::Bytes bytes,
-                                                   std::uint32_t node);
+[[nodiscard]] std::vector<pcg::Kernel> unit_copies(const pcg::Plan& plan, const FlowGraph& flow, UnitCopy of,
+                                                   const profiles::UnitCopies& copies, std::uint32_t node);
 
 // The library that takes tokens to their experts and back (pcg::Dispatch) says which kernels put them in order. Internal to sim/kernels.
 // The first writes into `shape` what the node's kernels depend on there.

@@ -241,17 +241,20 @@ TEST_CASE("copies around a unit move their bytes for each parameter that a node 
   const topology::Cluster cluster = test::dgx_a100(1, 2);
   const pcg::Plan plan = behaviour_plan({.gated = true, .grid = {.data = 2, .zero = 3}}, cluster);
   const sim::Dataflow data = sim::dataflow_of(plan);
-  double gathered = 0, parameters = 0;
+  double gathered = 0, strided = 0, parameters = 0;
   for (std::uint32_t n = 0; n < plan.pcg.nodes().size(); ++n) {
     if (plan.pcg.nodes()[n].name.find("layer") == std::string::npos || !plan.pcg.nodes()[n].computes()) continue;
-    for (const pcg::Kernel& k : sim::unit_copies(plan, data.flow, sim::UnitCopy::gradients, base::Bytes(6), n)) gathered += k.bytes.value();
+    const profiles::UnitCopies copies{base::Bytes(0), base::Bytes(6), base::Bytes(4.5)};
+    for (const pcg::Kernel& k : sim::unit_copies(plan, data.flow, sim::UnitCopy::gradients, copies, n))
+      (k.kind == pcg::KernelKind::copy ? gathered : strided) += k.bytes.value();
     for (const pcg::TensorRef from : data.flow.origins[n])
       if (plan.pcg.node(from.node).is_weight()) parameters += static_cast<double>(plan.pcg.whole_outputs(from.node)[0].elements());
-    CHECK(sim::unit_copies(plan, data.flow, sim::UnitCopy::weights, base::Bytes(0), n).empty());
+    CHECK(sim::unit_copies(plan, data.flow, sim::UnitCopy::weights, copies, n).empty());
   }
   CHECK(parameters >
         3 * kBehaviourWidth * kBehaviourInner + 4 * kBehaviourWidth * kBehaviourWidth);  // three of the MLP, four of attention, norms
   CHECK(gathered == test::about(6 * parameters));
+  CHECK(strided == test::about(4.5 * parameters));
 }
 
 TEST_CASE("hosts launch the products of experts one by one, and both projections of a gated unit together") {

@@ -58,9 +58,10 @@ TEST_CASE("every key of a framework profile is read") {
       "  overlap_stage_boundary: {plain: true, interleaved: false}\n"
       "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  attention_gradient: {a100: 0.2}\n  sustained: {h100: 0.8}\n"
+      "  attention_block_keys: 317\n  attention_gradient_block_keys: 549\n  loss_casts: {forward_bytes: 1 B, backward_bytes: 10 B}\n"
       "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
       "  unfused_scores: {forward: 2, backward: 5, masked: 4}\n"
-      "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B}\n"
+      "  stops_recomputation_early: true\n  unit_copies: {gathered_bytes: 4 B, reduced_bytes: 6 B, reduced_strided_bytes: 5 B}\n"
       "  loss: {forward_kernels: 6, forward_bytes: 38 B, backward_kernels: 2, backward_bytes: 14 B}\n"
       "  expert_bias: {forward_bytes: 12 B, backward_bytes: 10 B, forward_strided_bytes: 4 B, backward_strided_bytes: 8 B}\n"
       "  rotation: {forward_bytes: 24 B, backward_bytes: 34 B}\n"
@@ -82,10 +83,13 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.attention.at("a100") == 0.3);
   CHECK(f.attention_gradient.at("a100") == 0.2);
   CHECK(f.sustained.at("h100") == 0.8);
+  CHECK(f.attention_block_keys == 317);
+  CHECK(f.attention_gradient_block_keys == 549);
+  CHECK(f.loss_casts == profiles::BytesPerElement{base::Bytes(1), base::Bytes(10)});
   CHECK(f.fallback_softmax == profiles::FallbackSoftmax{8, 64, 2, 3, base::Bytes(12), base::Bytes(14)});
   CHECK(f.unfused_scores == profiles::UnfusedScores{2, 5, 4});
   CHECK(f.stops_recomputation_early);
-  CHECK(f.unit_copies == profiles::UnitCopies{base::Bytes(4), base::Bytes(6)});
+  CHECK(f.unit_copies == profiles::UnitCopies{base::Bytes(4), base::Bytes(6), base::Bytes(5)});
   CHECK(f.loss.forward_kernels == 6);
   CHECK(f.loss.backward.value() == 14);
   CHECK(f.expert_bias.forward.value() == 12);
@@ -139,7 +143,7 @@ TEST_CASE("generic has no shares of its own") {
   CHECK(profiles::framework_profile(pcg::Framework::deepspeed).sustained.at("a100") == 0.96);
 }
 
-TEST_CASE("a compiler fuses rotations, RMS norms, gated units and what surrounds a softmax") {
+TEST_CASE("a compiler fuses RMS norms, gated units and what surrounds a softmax, not a rotation of complex numbers") {
   const std::string text =
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  host: {}\n  rotation: {forward_bytes: 20 B, backward_bytes: 20 "
       "B}\n"
@@ -148,7 +152,7 @@ TEST_CASE("a compiler fuses rotations, RMS norms, gated units and what surrounds
   CHECK(eager.rms_norm == profiles::BytesPerElement{base::Bytes(36), base::Bytes(76), 8, 1});
   CHECK_FALSE(eager.fused_gated_activation);
   CHECK(compiled.fused_gated_activation);
-  CHECK(compiled.rotation == profiles::BytesPerElement{});
+  CHECK(compiled.rotation == eager.rotation);
   CHECK(compiled.rms_norm == profiles::BytesPerElement{});
   CHECK(eager.unfused_scores.backward == 5);
   CHECK(compiled.unfused_scores == profiles::UnfusedScores{});

@@ -85,7 +85,7 @@ sim::NodeShape product() { return node(pcg::Linear{.out = 32}, {reals({16, 64}),
 
 TEST_CASE("a loss that is not fused moves its own bytes for each logit, in as many kernels as each pass has") {
   profiles::FrameworkProfile framework;
-  framework.loss = {.forward_kernels = 5, .backward_kernels = 2, .forward = Bytes(20), .backward = Bytes(14)};
+  framework.loss = {.forward = Bytes(20), .backward = Bytes(14), .forward_kernels = 5, .backward_kernels = 2};
   const Kernels forward = sim::forward_kernels(loss(), kTrainedInHalf, framework),
                 backward = sim::input_gradient_kernels(loss(), kTrainedInHalf, framework);
   CHECK(each_of(forward) == std::vector(5, 20 * kLogits / 5));
@@ -98,6 +98,21 @@ TEST_CASE("a loss that is not fused moves its own bytes for each logit, in as ma
   CHECK(sim::input_gradient_kernels(loss(), full, framework) == own_backward(loss(), full));
   CHECK(sim::forward_kernels(loss(), kTrainedInHalf, {}) == own_forward(loss()));
   // Of a loss alone.
+  CHECK(sim::forward_kernels(product(), kTrainedInHalf, framework) == own_forward(product()));
+}
+
+TEST_CASE("casts of a loss run before its forward kernels and after its backward kernels, by elements where they are strided") {
+  profiles::FrameworkProfile framework;
+  framework.loss = {.forward = Bytes(12), .backward = Bytes(12)};
+  framework.loss_casts = {.backward = Bytes(10), .backward_kernels = 2, .forward_strided = Bytes(4.5)};
+  const Kernels forward = sim::forward_kernels(loss(), kTrainedInHalf, framework),
+                backward = sim::input_gradient_kernels(loss(), kTrainedInHalf, framework);
+  CHECK(each_of(forward) == std::vector{4.5 * kLogits, 12 * kLogits});
+  CHECK(each_of(backward) == std::vector{12 * kLogits, 5 * kLogits, 5 * kLogits});
+  CHECK(forward[0].kind == pcg::KernelKind::strided);
+  CHECK(forward[1].kind == pcg::KernelKind::loss);
+  CHECK(backward[0].kind == pcg::KernelKind::loss);
+  CHECK(backward[1].kind == pcg::KernelKind::elementwise);
   CHECK(sim::forward_kernels(product(), kTrainedInHalf, framework) == own_forward(product()));
 }
 

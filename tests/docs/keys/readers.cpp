@@ -355,8 +355,10 @@ std::vector<KeyReader> profile_readers() {
         "attention_block_keys: 1\n"
         "  attention_gradient_block_keys: 1",
         "  fallback_softmax: {heads: 1, keys: 1, forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
-        "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B}\n  unfused_scores: {forward: 1, backward: 1, masked: 1}",
-        "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}",
+        "  unit_copies: {gathered_bytes: 1 B, reduced_bytes: 1 B, reduced_strided_bytes: 1 B}\n  unfused_scores: {forward: 1, backward: 1, "
+        "masked: 1}",
+        "  loss: {forward_kernels: 1, backward_kernels: 1, forward_bytes: 1 B, backward_bytes: 1 B}\n"
+        "  loss_casts: {forward_bytes: 1 B, backward_bytes: 1 B}",
         "  expert_bias: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2,\n"
         "    forward_strided_bytes: 1 B, backward_strided_bytes: 1 B}\n"
         "  rotation: {forward_bytes: 1 B, backward_bytes: 1 B, forward_kernels: 2, backward_kernels: 2}\n"

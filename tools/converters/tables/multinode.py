@@ -75,7 +75,7 @@ def recomputed(r, framework, layers):
 
 
 # FSDP2, which torchtitan runs on, copies what it gathered to each weight's own tensor (split_with_sizes_copy: 2 bytes read and written), and
-# gradients to what it reduces (chunk_cat), in fp32 unless told otherwise (torchtitan, mixed_precision_reduce): 2 bytes read and 4 written.
+# gradients to what it reduces (chunk_cat), in fp32 unless told otherwise (torchtitan, mixed_precision_reduce), as slowly as a cast to fp32.
 # torch.compile makes one kernel of a gated unit. All rows are of PyTorch 2.2 or later, whose attention is FlashAttention-2 (profiles/frameworks/
 # pytorch.yaml has that of 2023).
 def torch_units(r):
@@ -85,7 +85,7 @@ def torch_units(r):
         more["training.framework.compiled"] = True
     if "titan" in r["source_key"] + words or "fsdp2" in words:
         more["model.repeated_keys"] = True  # repeat_kv (torchtitan, models/llama/model.py)
-        more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True})
+        more.update({"training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "0 B", "reduced_strided_bytes": "4.5 B"}, "training.fp32_gradients": True})
     return more
 
 

@@ -17,13 +17,15 @@ class Stack(NamedTuple):
     settings: dict = {}
 
 
+NONE = dict.fromkeys(("forward_bytes", "backward_bytes", "forward_strided_bytes", "backward_strided_bytes"), "0 B")
 # InternEvo is an eager program of PyTorch on the kernels of flash-attn and apex (InternLM/InternLM of autumn 2023, from which it comes: internlm/model/modeling_internlm.py, linear.py,
 # multi_head_attention.py): RMS norms of apex, rotations of flash-attn and a scripted gated unit are a kernel each, as torch.compile's. Attention is FlashAttention 1.0.5
 # (doc/en/install.md), whose shares of the peak on A100, 30 to 50 % forward and 25 to 35 % backward (arXiv 2307.08691, section 1), are the profile's. Logits go to fp32 (naive_amp.py,
 # output_to_fp32), flash-attn's loss reads them and leaves their gradient in their place (inplace_backward): per logit 2 + 4 and 4 bytes, backward 8 and 4 + 2. The
 # optimizer: reduce_bucket_size of 512 Mi elements, overlap_sync_grad and overlap_sync_param, clip_grad_norm (configs/7B_sft.py of that autumn), gradients copied to fp32
 # (hybrid_zero_optim.py). Checkpoints run a block again whole (internlm/utils/checkpoint.py). Tensor parallelism is without sequence parallelism (mode "mtp").
-INTERNEVO = {"training.framework.compiled": True, "training.framework.loss.forward_kernels": 2, "training.framework.loss.forward_bytes": "10 B",
+INTERNEVO = {"training.framework.compiled": True, "training.framework.rotation": NONE, "training.framework.loss_casts": NONE, "training.framework.loss.forward_kernels": 2,
+             "training.framework.loss.forward_bytes": "10 B",
              "training.framework.loss.backward_kernels": 2, "training.framework.loss.backward_bytes": "14 B", "training.framework.memory.loss_temporaries": "2 B",
              "training.framework.gradient_bucket": "1 GiB", "training.framework.overlap_gradients": True, "training.framework.overlap_parameters": True,
              "training.framework.fp32_gradient_copy": True, "training.framework.stops_recomputation_early": False, "training.clip_gradients": True}
@@ -32,7 +34,7 @@ NEMO_2024 = {**FLASH_2, **UNFUSED_LOSS}
 # Models of Hugging Face say their own dropout, and language models of 2023 have none; the profile's 0.1 is Megatron-DeepSpeed's.
 HUGGING_FACE = {"training.framework.transformer_dropout": 0}
 # torchtitan's units (multinode.py, torch_units, has the sources).
-TITAN = {**FLASH_2, "training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "6 B"}, "training.fp32_gradients": True}
+TITAN = {**FLASH_2, "training.framework.unit_copies": {"gathered_bytes": "4 B", "reduced_bytes": "0 B", "reduced_strided_bytes": "4.5 B"}, "training.fp32_gradients": True}
 
 CORE = Stack("megatron-core", "zero1", sequence_parallel=True)
 STACKS = {
