@@ -22,11 +22,19 @@ FRAMEWORK = "training.framework."
 SCORES = {"bert-large": (28, 44), "gpt3-350m": (37, 53)}
 
 
-# Shares of the peak that FlashAttention-2 reaches on Hopper, of each pass: profiles/tables/h200/operations.csv, medians over causal attentions of
-# more than 1e11 FLOPs. What a profile has is cuDNN's.
-FLASH_ATTENTION_2 = ({"h100": 0.28, "h200": 0.28, "h800": 0.28}, {"h100": 0.25, "h200": 0.25, "h800": 0.25})
-# Those of cuDNN, the same rows. The framework profile has shares of an older kernel for these chips, and none for H200, whose device profile has cuDNN's.
-CUDNN_ATTENTION = ({"h100": 0.59, "h800": 0.59}, {"h100": 0.48, "h800": 0.48})
+HOPPER = ("h100", "h200", "h800")
+
+# FlashAttention-2 in its blocks, and cuDNN: shares of the peak of each pass. profiles/frameworks/pytorch.yaml has the source of the former; the latter are
+# medians over profiles/tables/h200/operations.csv, causal attentions of more than 1e11 FLOPs. The framework profile has shares of an older kernel for
+# these chips, and none for H200, whose device profile has cuDNN's.
+FLASH_ATTENTION_2 = {"attention": dict.fromkeys(HOPPER, 0.341), "attention_gradient": dict.fromkeys(HOPPER, 0.339), "attention_block_keys": 317,
+                     "attention_gradient_block_keys": 549}
+CUDNN_ATTENTION = {"attention": {"h100": 0.59, "h800": 0.59}, "attention_gradient": {"h100": 0.48, "h800": 0.48}}
+# What products of the language models of profiles/tables/h200/steps.csv kept of their benchmark rate, all steps together; more than all on H100 (h100/steps.csv).
+SUSTAINED = {"h100": 1, "h200": 0.97}
+# Inductor generates no code for complex numbers, so that the rotation stays three kernels, of which it makes the casts (6 bytes each, there and back).
+COMPILED_ROTATION = {"forward_kernels": 5, "forward_bytes": "12 B", "forward_strided_bytes": "3.5 B", "backward_kernels": 5, "backward_bytes": "12 B",
+                     "backward_strided_bytes": "3.5 B"}
 
 
 def unfused(model):
@@ -69,14 +77,18 @@ def of_decoder(entry, group):
     settings = {FRAMEWORK + "adam_bytes": "0 B", FRAMEWORK + "memory.adam_temporaries": "0 B"}
     if t.get("rms_norm"):
         settings |= {FRAMEWORK + "rms_norm": {"forward_bytes": "0 B", "backward_bytes": "0 B"}, FRAMEWORK + "memory.rms_norm": "0 B"}
-    if entry["attention"] in ("flash", "cudnn"):
-        forward, backward = FLASH_ATTENTION_2 if entry["attention"] == "flash" else CUDNN_ATTENTION
-        settings |= {FRAMEWORK + "attention": forward, FRAMEWORK + "attention_gradient": backward}
+    if t:
+        settings[FRAMEWORK + "sustained"] = SUSTAINED
+    attention = {"flash": FLASH_ATTENTION_2, "cudnn": CUDNN_ATTENTION}.get(entry["attention"], {})
+    settings |= {FRAMEWORK + key: value for key, value in attention.items()}
     if entry["compiled"]:
         settings[FRAMEWORK + "compiled"] = True
+        if t.get("rope"):
+            settings[FRAMEWORK + "rotation"] = COMPILED_ROTATION
     if entry["sharded"]:
-        # FSDP2 over one GPU: its whole shard is cast (6), copied into the buffer (4) and gathered by a copy (4); gradients go to fp32 (6).
-        settings[FRAMEWORK + "unit_copies"] = {"gathered_bytes": "14 B", "reduced_bytes": "6 B"}
+        # FSDP2 over one GPU: its whole shard is cast (6), copied into the buffer (4) and gathered by a copy (4); gradients go to fp32 by a kernel
+        # (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, chunk_cat) that takes as long as a cast to fp32 does.
+        settings[FRAMEWORK + "unit_copies"] = {"gathered_bytes": "14 B", "reduced_bytes": "0 B", "reduced_strided_bytes": "4.5 B"}
     return row, settings
 
 
