@@ -86,7 +86,7 @@ TEST_CASE("framework_can leaves the plans that the framework runs, of those that
   CHECK_FALSE(can.allow({.expert = 2, .dispatch = pcg::Dispatch::forwarded}));
   // No schedule is both wished for and run: pipelines are left out.
   const Wishes none = wishes("{framework_can: true, schedule: gpipe}", runs);
-  CHECK(none.text() == "zero_with_pipeline 0 or 1, schedule none, dispatch nccl");
+  CHECK(none.text() == "zero_with_pipeline 0 or 1, no schedule that is wished for and that the framework runs, dispatch nccl");
   CHECK_FALSE(none.allow({.pipeline = 2, .schedule = pcg::ScheduleKind::gpipe}));
   CHECK_THROWS_AS((void)wishes("{framework_can: true}", "{schedules: 1f1b}"), base::InputError);
 }

@@ -124,9 +124,9 @@ struct ImportedTrace {
 // else.
 [[nodiscard]] double bus_factor(profiles::CollectiveKind kind, int group_size);
 
-// Sorts kernels, collectives, iterations and allocations by start (stable, those without a start stay in front), computes the span and the busy time of
-// iterations, names the device profiles, and notes what a reader must know: no device events, unknown kernels, sizes that are missing,
-// that times of collectives hold waiting.
+// Sorts kernels, collectives, iterations and allocations by start (stable, those without a start stay in front), computes the span and the
+// busy time of iterations, names the device profiles, and notes what a reader must know: no device events, unknown kernels, sizes that are
+// missing, that times of collectives hold waiting.
 // Cost: O(n log n).
 void finish_trace(ImportedTrace& trace);
 

@@ -154,7 +154,8 @@ std::string Wishes::text() const {
     std::vector<std::string> values;
     for (const std::int64_t v : wish->second)
       values.push_back(a.type.words.empty() ? std::to_string(v) : a.type.words.at(static_cast<std::size_t>(v)));
-    parts.push_back(fmt::format("{} {}", a.key, values.empty() ? "none" : fmt::format("{}", fmt::join(values, " or "))));
+    parts.push_back(values.empty() ? fmt::format("no {} that is wished for and that the framework runs", a.key)
+                                   : fmt::format("{} {}", a.key, fmt::join(values, " or ")));
   }
   if (tensor_within_node_) parts.emplace_back("tensor groups inside nodes");
   return fmt::format("{}", fmt::join(parts, ", "));
