@@ -241,3 +241,12 @@ TEST_CASE("operators are cut along the dimensions that are asked for") {
     for (std::size_t l = 0; n.computes() && l < n.sharding.degrees.size(); ++l)
       if (n.space->loops[l].cut == pcg::Cut::sum || n.space->loops[l].name == "heads") CHECK(n.sharding.degrees[l] == 1);
 }
+
+TEST_CASE("a pipeline that stays full has no more stages than micro-batches") {
+  // Two micro-batches, as the batch is 2: three or four stages would wait for micro-batches that never come.
+  const test::Question q(test::kSmallGpt, 1, 4, 2);
+  const search::SearchResult r =
+      search::unity_search(q.problem(), {.known_plans = false, .grid = false, .schedule = pcg::ScheduleKind::two_bw, .steps = 0}, {});
+  REQUIRE(r.best);
+  CHECK(pcg::violations(*r.best).empty());
+}

@@ -11,7 +11,7 @@ namespace search {
 struct FlexFlowConfig {
   SearchLimits budget = kDefaultEffort;
   std::size_t proposals = 100000;
-  double alpha = 10;  // the larger, the less is accepted that takes longer
+  double alpha = 100;  // the larger, the less is accepted that takes longer
   int most_cut = 2;   // loops of an operator that are cut at once
 };
 

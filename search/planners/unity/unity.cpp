@@ -20,7 +20,6 @@ namespace search {
 namespace {
 
 constexpr Objective kForEstimates{.synchronisation = 0.5};
-constexpr double kWalkAlpha = 10;      // FlexFlowConfig::alpha
 constexpr double kShareOfWalk = 0.2;   // of the budget, at most
 constexpr double kShareOfGrid = 0.25;  // of the candidates
 constexpr double kShareOfPipelines = 0.3;
@@ -228,7 +227,7 @@ std::size_t pipeline(UnitySearch& s, std::vector<PipelineSetting> settings, cons
 
 void walk(UnitySearch& s, const pcg::Graph& graph, std::vector<Placement> from, const std::vector<std::size_t>& variant) {
   if (s.budget.is_spent()) return;
-  const FlexFlowConfig config{.budget = s.budget.part(kShareOfWalk), .proposals = s.config.steps, .alpha = kWalkAlpha};
+  const FlexFlowConfig config{.budget = s.budget.part(kShareOfWalk), .proposals = s.config.steps};
   SearchResult r = flexflow_search(s.problem, graph, config, s.context, s.catalog, std::move(from));
   s.budget.add_part(r.counted, r.termination.limit());
   if (r.best && r.simulation) {

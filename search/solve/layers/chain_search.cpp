@@ -75,12 +75,17 @@ std::optional<Refusal> ChainSearch::refusal() const {
 
 // A device by itself has no other to share with.
 std::vector<ChainSetting> ChainSearch::settings(int stages) const {
-  if (config_.as_published) return {{.stages = stages, .schedule = pcg::ScheduleKind::gpipe, .recomputes = false}};
+  const ChainSetting published{.stages = stages, .schedule = pcg::ScheduleKind::gpipe, .recomputes = false};
+  if (config_.as_published) return {published};
   std::vector<ChainSetting> all;
+  if (!config_.schedule) all.push_back(published);
   for (const int zero : {3, 2})
     for (const bool selective : {false, true})
       if ((zero == 3 || stages < problem_.cluster.device_count()) && (!selective || keeps_scores_))
-        all.push_back({.stages = stages, .schedule = config_.schedule, .zero = zero, .selective = selective});
+        all.push_back({.stages = stages,
+                       .schedule = config_.schedule.value_or(pcg::ScheduleKind::one_f_one_b),
+                       .zero = zero,
+                       .selective = selective});
   return all;
 }
 
@@ -120,6 +125,9 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
   for (const ChainCandidate& c : candidates)
     if (c.answer) best.push_back(&c);
   std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+  // The best of the published space first, so that no other plan is worse than it.
+  const auto published = std::ranges::find_if(best, [](const ChainCandidate* c) { return !c->setting.recomputes; });
+  if (published != best.end()) std::rotate(best.begin(), published, published + 1);
   std::size_t simulated = 0;
   for (const ChainCandidate* c : best) {
     if (simulated >= config_.simulated || (!budget_.take() && simulated > 0)) break;
@@ -166,8 +174,9 @@ SearchResult ChainSearch::result(std::optional<double> bound) && {
 std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
   return with_limits({defaults.budget.seconds}, "pairs of stages and micro-batches priced, solved or simulated",
-                     {{"schedule", Choice{{"1f1b", "gpipe"}},
-                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes"},
+                     {{"schedule", Choice{{"best", "1f1b", "gpipe"}},
+                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes; `best`: `1f1b`, and "
+                       "`gpipe` as published"},
                       {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
                        "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
                       {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},
@@ -177,7 +186,9 @@ std::vector<Option> chain_search_options() {
 
 ChainSearchConfig chain_search_config(const OptionValues& o) {
   return {.budget = limits_of(o),
-          .schedule = o.choice("schedule") == 0 ? pcg::ScheduleKind::one_f_one_b : pcg::ScheduleKind::gpipe,
+          .schedule = o.choice("schedule") == 0   ? std::optional<pcg::ScheduleKind>()
+                      : o.choice("schedule") == 1 ? pcg::ScheduleKind::one_f_one_b
+                                                  : pcg::ScheduleKind::gpipe,
           .simulated = static_cast<std::size_t>(o.whole_number("simulated")),
           .stages = o.whole_number("stages"),
           .micro_batches = o.whole_number("micro_batches"),

@@ -18,11 +18,11 @@ namespace search {
 
 struct ChainSearchConfig {
   SearchLimits budget = kDefaultEffort;
-  pcg::ScheduleKind schedule = pcg::ScheduleKind::one_f_one_b;
-  std::size_t simulated = 12;      // plans, at most
-  std::int64_t stages = 0;         // 0: as many as are best
-  std::int64_t micro_batches = 0;  // likewise
-  bool as_published = false;       // GPipe's schedule, ZeRO 3 alone, nothing computed again
+  std::optional<pcg::ScheduleKind> schedule;  // nullopt: 1F1B, and the published one
+  std::size_t simulated = 12;                 // plans, at most
+  std::int64_t stages = 0;                    // 0: as many as are best
+  std::int64_t micro_batches = 0;             // likewise
+  bool as_published = false;                  // GPipe's schedule, ZeRO 3 alone, nothing computed again
 };
 
 struct ChainCandidate {

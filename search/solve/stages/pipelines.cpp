@@ -273,16 +273,19 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
   const PipelineSearch& s = parts.s;
   StagedGraph& staged = parts.staged;
   std::vector<RuledOut> ruled_out;
+  const bool stays_full = s.setting.schedule == pcg::ScheduleKind::two_bw;
+  // A pipeline that stays full has a micro-batch for each stage.
+  const std::size_t filled = stays_full ? static_cast<std::size_t>(s.setting.micro_batches) : answer.shape.most_stages;
   StageQuestion question{.parts = staged.parts().size(),
                          .devices = s.devices,
                          .machine = s.catalog.machine_size(),
                          .sizes = parts.sizes,
                          .fewest_stages = answer.shape.fewest_stages,
-                         .most_stages = std::min(answer.shape.most_stages, s.config.parts.most_stages()),
+                         .most_stages = std::min({answer.shape.most_stages, s.config.parts.most_stages(), filled}),
                          .given = answer.shape.given,
                          .equally_many = s.config.parts.by == Clustering::equal_layers,
                          .micro_batches = s.setting.micro_batches,
-                         .stays_full = s.setting.schedule == pcg::ScheduleKind::two_bw,
+                         .stays_full = stays_full,
                          .seconds = [&](const StageRun& run) { return stages.seconds(run); },
                          .most_after = [&](const StageRun& run) { return most_after(run, ruled_out, staged.parts().size()); }};
   std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
