@@ -92,6 +92,20 @@ std::vector<Chain> rewrite(UnitySearch& s) {
   return has_apart ? std::vector{plain, any, apart} : std::vector{plain, any};
 }
 
+// Replicas of the quickest variant of each segment: what rewrites alone gain, whatever the budget leaves to the mapping.
+void confirm_rewritten_replicas(UnitySearch& s) {
+  std::vector<std::size_t> variants;
+  for (std::size_t segment = 0; segment < s.model.segments(); ++segment) variants.push_back(quickest(s.model.variants(segment)));
+  const Joined joined = s.model.with(variants);
+  const Attempt<std::vector<Strategy>> replicas = strategies_on_grid(joined.graph, {}, s.devices, s.problem.training.global_batch);
+  if (!replicas) return;
+  pcg::Plan plan = plan_of_strategies(s.problem, joined.graph, *replicas);
+  plan.name = "rewrites";
+  plan.summary = summary_of_cuts(plan);
+  s.model.add_rewrites(variants, joined.graph, plan);
+  s.confirmation.confirm(std::move(plan));
+}
+
 // A rewritten graph, and where its operators run, by node.
 struct Found {
   Joined joined;
@@ -292,7 +306,9 @@ SearchResult unity_search(const Problem& problem, const UnityConfig& config, con
   if (config.grid) grid = megatron_search(problem, {.budget = config.grid_budget}, context);
   UnitySearch s{problem, config, context};
   std::vector<PipelineSetting> settings = confirm_known_plans(s, std::move(grid));
-  const Mapped mapped = map(s, rewrite(s));
+  const std::vector<Chain> chains = rewrite(s);
+  confirm_rewritten_replicas(s);
+  const Mapped mapped = map(s, chains);
   const std::size_t pipelines = pipeline(s, std::move(settings), mapped.best);
   refine_by_walks(s, mapped.best);
   SearchResult r = std::move(s.confirmation).result(s.budget);
