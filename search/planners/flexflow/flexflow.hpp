@@ -12,7 +12,7 @@ struct FlexFlowConfig {
   SearchLimits budget = kDefaultEffort;
   std::size_t proposals = 100000;
   double alpha = 100;  // the larger, the less is accepted that takes longer
-  int most_cut = 2;   // loops of an operator that are cut at once
+  int most_cut = 2;    // loops of an operator that are cut at once
 };
 
 // `graph`: computes what the problem's model does, for the whole batch. Data parallelism of the model itself is simulated as well, and
