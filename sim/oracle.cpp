@@ -60,6 +60,11 @@ Seconds latency_of(const Collective& c) {
   return sum;
 }
 
+CollectiveTime quickest(std::span<const CostLine> lines, Bytes bytes) {
+  const CostLine& best = *std::ranges::min_element(lines, {}, [&](const CostLine& l) { return l.at(bytes); });
+  return {best.at(bytes), best.basis};
+}
+
 std::size_t flows_of(std::span<const Collective> together) {
   std::size_t n = 0;
   for (const Collective& c : together)
@@ -68,6 +73,15 @@ std::size_t flows_of(std::span<const Collective> together) {
 }
 
 }  // namespace
+
+CollectiveTime RoundCost::at(double factor) const {
+  CollectiveTime slowest{{}, parts.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
+  for (const Part& p : parts) {
+    const CollectiveTime t = quickest(p.lines, p.bytes * factor);
+    slowest = {std::max(slowest.time, t.time), std::max(slowest.basis, t.basis)};
+  }
+  return slowest;
+}
 
 // The time of collectives by their busiest links: exact where the flows of a phase on its busiest link end together, else a bound from
 // below; of several collectives whose latencies or phases differ, an estimate.
@@ -108,14 +122,6 @@ class LinkLoads {
 };
 
 struct Oracle::State {
-  // Seconds of a collective as a line over its bytes.
-  struct CostLine {
-    Seconds latency;
-    double seconds_per_byte = 0;
-    TimeBasis basis = TimeBasis::bound;
-    [[nodiscard]] Seconds at(Bytes b) const { return latency + Seconds(seconds_per_byte * b.value()); }
-  };
-
   const topology::Cluster& cluster;
   SimulationConfig config;
   // Above this number of flows the bound by the busiest links replaces the engine, so that a question stays quick (an all-to-all of n
@@ -142,20 +148,19 @@ struct Oracle::State {
     }
   }
 
-  // For each choice the plans of all groups; none where it does not apply to all of them.
+  // For each choice that applies to all groups their plans.
   [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, const Forwarding& forwarding, Groups groups,
-                                                              std::span<const CollectiveChoice> choices) {
+                                                              std::vector<CollectiveChoice> choices) {
     std::vector<std::vector<Collective>> together(choices.size());
-    std::vector<bool> applies(choices.size(), true);
     for (const std::vector<DeviceId>& g : groups) {
       std::vector<std::optional<Collective>> plans = planner.plan_each(kind, Bytes(kProbeBytes), g, choices, forwarding);
-      for (std::size_t c = 0; c < choices.size(); ++c) {
-        if (!plans[c]) applies[c] = false;
-        if (applies[c]) together[c].push_back(std::move(*plans[c]));
+      for (std::size_t c = choices.size(); c-- > 0;) {
+        if (plans[c]) together[c].push_back(std::move(*plans[c]));
+        else
+          choices.erase(choices.begin() + static_cast<std::ptrdiff_t>(c)),
+              together.erase(together.begin() + static_cast<std::ptrdiff_t>(c));
       }
     }
-    for (std::size_t c = 0; c < choices.size(); ++c)
-      if (!applies[c]) together[c].clear();
     return together;
   }
 
@@ -182,6 +187,8 @@ struct Oracle::State {
   // The plans of all groups for each choice that applies. An algorithm that the config names and that does not do this here gives way to
   // all others, as in planning.
   [[nodiscard]] std::vector<std::vector<Collective>> plan_all(CollectiveKind kind, const Forwarding& forwarding, Groups groups) {
+    if (kind == CollectiveKind::send)
+      return plan_all(kind, forwarding, groups, choices(std::array{Algorithm::pairwise}));  // no other has it
     const Algorithm asked = config.collectives.algorithm;
     if (asked != Algorithm::automatic) {
       std::vector<std::vector<Collective>> plans = plan_all(kind, forwarding, groups, choices(std::span(&asked, 1)));
@@ -191,11 +198,10 @@ struct Oracle::State {
     return plan_all(kind, forwarding, groups, choices(automatic_algorithms(planner.profile())));
   }
 
-  // A candidate that another dominates in latency and in bandwidth by estimate is not run.
+  // One line per algorithm that may be the quickest. A candidate that another dominates in latency and in bandwidth by estimate is not run.
   [[nodiscard]] std::vector<CostLine> find_lines(CollectiveKind kind, const Forwarding& forwarding, Groups groups) {
     std::vector<std::pair<std::vector<Collective>, CostLine>> candidates;
     for (std::vector<Collective>& plans : plan_all(kind, forwarding, groups)) {
-      if (plans.empty()) continue;
       const CostLine line = estimate(plans);
       const auto is_dominated = [](const CostLine& x, const CostLine& y) {
         return x.latency >= y.latency && x.seconds_per_byte >= y.seconds_per_byte;
@@ -208,29 +214,27 @@ struct Oracle::State {
     std::vector<CostLine> found;
     for (auto& [plans, line] : candidates) {
       const std::size_t flows = flows_of(plans);
-      effort += kCollectiveFlow * static_cast<double>(flows);
+      effort += (flows <= most_flows ? kCollectiveFlow : kBoundedFlow) * static_cast<double>(flows);
       if (flows <= most_flows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
         line.basis = TimeBasis::simulated;
       }
       found.push_back(line);
     }
+    if (most_flows > 0) effort += kCollectivePattern;
     return found;
   }
 
-  CollectiveTime ask(CollectiveKind kind, Bytes bytes, const Forwarding& forwarding, std::vector<std::vector<DeviceId>> groups) {
+  [[nodiscard]] const std::vector<CostLine>& known_lines(CollectiveKind kind, const Forwarding& forwarding,
+                                                         std::vector<std::vector<DeviceId>> groups) {
     const auto [at, is_new] = known.try_emplace({kind, forwarding, std::move(groups)});
     if (is_new) {
       const Groups asked = std::get<2>(at->first);
       const auto [pattern, is_new_pattern] = lines.try_emplace(pattern_of(kind, forwarding, asked, cluster));
-      if (is_new_pattern) {
-        pattern->second = find_lines(kind, forwarding, asked);
-        effort += kCollectivePattern;
-      }
+      if (is_new_pattern) pattern->second = find_lines(kind, forwarding, asked);
       at->second = &pattern->second;
     }
-    const CostLine& best = *std::ranges::min_element(*at->second, {}, [&](const CostLine& l) { return l.at(bytes); });
-    return {best.at(bytes), best.basis};
+    return *at->second;
   }
 };
 
@@ -249,24 +253,26 @@ const profiles::FrameworkProfile& Oracle::framework(const pcg::TrainingConfig& t
 
 CollectiveTime Oracle::collective(CollectiveKind kind, Bytes bytes, std::span<const DeviceId> group) const {
   if (group.size() < 2) return {};
-  return state_->ask(kind, bytes, {}, {std::vector<DeviceId>(group.begin(), group.end())});
+  return quickest(state_->known_lines(kind, {}, {std::vector<DeviceId>(group.begin(), group.end())}), bytes);
 }
 
 CollectiveTime Oracle::collectives(CollectiveKind kind, Bytes bytes, Groups groups) const {
   if (std::ranges::all_of(groups, [](const auto& g) { return g.size() < 2; })) return {};
-  return state_->ask(kind, bytes, {}, {groups.begin(), groups.end()});
+  return quickest(state_->known_lines(kind, {}, {groups.begin(), groups.end()}), bytes);
 }
 
-CollectiveTime Oracle::round(const Round& round) const {
+RoundCost Oracle::round(const Round& round) const {
   std::map<std::tuple<CollectiveKind, Bytes, Forwarding>, std::vector<std::vector<DeviceId>>> alike;
   for (const Transfer& t : round)
     if (t.group.size() > 1) alike[{t.kind, t.bytes * t.fullest, t.forwarding}].push_back(t.group);
-  CollectiveTime slowest{{}, alike.size() > 1 ? TimeBasis::bound : TimeBasis::simulated};
-  for (const auto& [what, groups] : alike) {
-    const CollectiveTime t = state_->ask(std::get<0>(what), std::get<1>(what), std::get<2>(what), groups);
-    slowest = {std::max(slowest.time, t.time), std::max(slowest.basis, t.basis)};
+  RoundCost cost;
+  for (auto& [what, groups] : alike) {
+    const auto& [kind, bytes, forwarding] = what;
+    const bool is_remembered = kind != CollectiveKind::send || state_->most_flows > 0;
+    cost.parts.push_back(
+        {bytes, is_remembered ? state_->known_lines(kind, forwarding, std::move(groups)) : state_->find_lines(kind, forwarding, groups)});
   }
-  return slowest;
+  return cost;
 }
 
 SimulationResult Oracle::plan(const pcg::Plan& p) const {

@@ -22,6 +22,26 @@ struct CollectiveTime {
   TimeBasis basis = TimeBasis::simulated;
 };
 
+// Seconds of a collective by one algorithm: a line over its bytes.
+struct CostLine {
+  base::Seconds latency;
+  double seconds_per_byte = 0;
+  TimeBasis basis = TimeBasis::bound;
+  [[nodiscard]] base::Seconds at(base::Bytes b) const { return latency + base::Seconds(seconds_per_byte * b.value()); }
+};
+
+// Seconds of the transfers of a round, whatever their size.
+struct RoundCost {
+  // Transfers of a kind and size, by the algorithms that may be the quickest; never empty.
+  struct Part {
+    base::Bytes bytes;
+    std::vector<CostLine> lines;
+  };
+  std::vector<Part> parts;
+  // Every transfer moves `factor` times its bytes, by the algorithm that is the quickest for these. The slowest part counts.
+  [[nodiscard]] CollectiveTime at(double factor = 1) const;
+};
+
 class Oracle {
  public:
   // Collectives of more flows are not run, but bounded: with 0 all of them, which is quicker where patterns are many.
@@ -48,9 +68,9 @@ class Oracle {
   // Several groups doing the same at once (all data-parallel groups of a stage): what they cost each other is included.
   [[nodiscard]] CollectiveTime collectives(CollectiveKind kind, base::Bytes bytes,
                                            std::span<const std::vector<base::DeviceId>> groups) const;
-  // The transfers of a round of a movement, alone on the cluster. Those that differ in kind or bytes are asked about apart, and the
-  // slowest counts: then the basis is a bound.
-  [[nodiscard]] CollectiveTime round(const Round& round) const;
+  // The transfers of a round of a movement, alone on the cluster. Those that differ in kind or bytes are asked about apart: then the basis
+  // is a bound. Messages that are bounded by links are not remembered: few rounds send the same ones, and each has many.
+  [[nodiscard]] RoundCost round(const Round& round) const;
 
   [[nodiscard]] SimulationResult plan(const pcg::Plan& p) const;
   [[nodiscard]] MemoryUse memory(const pcg::Plan& p) const;  // without simulating

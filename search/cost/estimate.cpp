@@ -16,7 +16,7 @@ void Estimator::lower(const sim::Variant& variant) {
   const sim::Program& program = lowerer_.lower(variant);
   for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {
     std::vector<double>& rounds = movement_s_.emplace_back();
-    for (const sim::Round& r : program.movements[m].rounds) rounds.push_back(oracle_.round(r).time.value());
+    for (const sim::Round& r : program.movements[m].rounds) rounds.push_back(oracle_.round(r).at().time.value());
   }
   for (auto type = static_cast<std::uint32_t>(pipelines_.size()); type < program.device_types.size(); ++type)
     pipelines_.emplace_back(program, oracle_.cluster(), movement_s_, plan_, type);

@@ -54,13 +54,15 @@ class GroupPlans {
   GroupPlans(const GroupPlans&) = delete;
   GroupPlans& operator=(const GroupPlans&) = delete;
 
-  // The algorithm that is asked for; where the library does not have it here, its own; where it has none here, by the wires alone.
-  [[nodiscard]] Pick pick(const CollectiveChoice& asked) {
+  // The algorithm that is asked for; where the library does not have it here, and it may give way, its own; where it has none here, by the
+  // wires alone.
+  [[nodiscard]] Pick pick(const CollectiveChoice& asked, bool gives_way = true) {
     Pick best;
     const auto attempt = [&](std::span<const Algorithm> algorithms, const NetworkProfile* with, std::optional<Protocol> protocol) {
       if (best.candidate == nullptr) best = quickest(algorithms, with, protocol);
     };
     if (asked.algorithm != Algorithm::automatic) attempt(std::array{asked.algorithm}, profile_, asked.protocol);
+    if (!gives_way) return best;
     attempt(automatic_algorithms(profile_), profile_, asked.protocol);
     if (asked.protocol) attempt(automatic_algorithms(profile_), profile_, std::nullopt);
     if (profile_ != nullptr) attempt(automatic_algorithms(nullptr), nullptr, std::nullopt);
@@ -219,8 +221,9 @@ std::vector<std::optional<Collective>> CollectivePlanner::plan_each(CollectiveKi
   std::vector<std::optional<Collective>> result(choices.size());
   GroupPlans plans(kind, bytes, forwarding, group, cluster_, profile_, finder_);
   for (std::size_t c = 0; c < choices.size(); ++c) {
-    const Pick pick = plans.pick(choices[c]);
-    if (applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol})) result[c] = with_costs(pick.candidate->plan, pick);
+    const Pick pick = plans.pick(choices[c], choices[c].algorithm == config_.algorithm || choices[c].protocol == config_.protocol);
+    if (pick.candidate != nullptr && applies(choices[c], {pick.candidate->plan.algorithm, pick.protocol}))
+      result[c] = with_costs(pick.candidate->plan, pick);
   }
   return result;
 }

@@ -183,13 +183,15 @@ std::map<std::vector<DeviceId>, std::vector<std::size_t>> regular_needs(const st
   std::map<std::vector<DeviceId>, std::vector<std::size_t>> by_group;
   for (std::size_t k = 0; k < needs.size(); ++k) {
     std::vector<DeviceId> group;
-    std::set<double> volumes;
+    double volume = 0;  // of each part
+    bool is_even = true;
     sources.each_in(needs[k].box, [&](const Holders::Held& held, double v) {
-      group.push_back(pick(held.devices, needs[k].device, cluster));
-      volumes.insert(v);
+      if (group.empty()) volume = v;
+      is_even = is_even && v == volume;
+      if (is_even) group.push_back(pick(held.devices, needs[k].device, cluster));
     });
     std::sort(group.begin(), group.end());
-    const bool regular = volumes.size() == 1 && std::ranges::binary_search(group, needs[k].device) && group.size() > 1 &&
+    const bool regular = is_even && std::ranges::binary_search(group, needs[k].device) && group.size() > 1 &&
                          std::adjacent_find(group.begin(), group.end()) == group.end();
     if (regular) by_group[group].push_back(k);
   }
@@ -238,9 +240,12 @@ void add_collective_rounds(std::vector<Need>& needs, const Holders& sources, bas
 }
 
 // `gathers_copies`: copies are shared out where no holder is in their domain.
-void point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
-                    bool gathers_copies, Movement& out) {
+// Returns: whether no device sends more messages than `most_messages`; else `out` has none.
+bool point_to_point(const std::vector<Need>& needs, const Holders& sources, base::Bytes element, const topology::Cluster& cluster,
+                    bool gathers_copies, std::size_t most_messages, Movement& out) {
   std::map<std::pair<DeviceId, DeviceId>, double> messages;
+  std::map<DeviceId, std::size_t> sent;
+  bool is_within = true;
   Round gathers;
   // Equal copies wanted in one domain: each takes a share of the block from outside, and they gather it among themselves.
   std::map<std::pair<Box, int>, std::vector<DeviceId>> copies;
@@ -251,21 +256,29 @@ void point_to_point(const std::vector<Need>& needs, const Holders& sources, base
     bool share = gathers_copies && devices.size() > 1;
     sources.each_in(box,
                     [&, in = domain](const Holders::Held& held, double) { share = share && in_domain(held.devices, in, cluster).empty(); });
-    for (const DeviceId d : devices)
+    for (const DeviceId d : devices) {
       sources.each_in(box, [&](const Holders::Held& held, double v) {
         const DeviceId h = pick(held.devices, d, cluster);
-        if (h != d) messages[{h, d}] += share ? v / n : v;
+        if (h == d || !is_within) return;
+        const auto [message, is_new] = messages.try_emplace({h, d});
+        message->second += share ? v / n : v;
+        is_within = !is_new || ++sent[h] <= most_messages;
       });
+      if (!is_within) return false;
+    }
     if (share) gathers.push_back({CollectiveKind::all_gather, element * box.volume(), devices});
   }
   Round sends;
   for (const auto& [ends, volume] : messages) sends.push_back({CollectiveKind::send, element * volume, {ends.first, ends.second}});
   if (!sends.empty()) out.rounds.push_back(std::move(sends));
   if (!gathers.empty()) out.rounds.push_back(std::move(gathers));
+  return true;
 }
 
-// `gathers_copies`: as of point_to_point().
-Movement whole_messages(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster, bool gathers_copies) {
+}  // namespace
+
+std::optional<Movement> reshard_within(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster,
+                                       std::size_t most_messages, bool gathers_copies) {
   Movement out;
   if (from == to) return out;
   BASE_CHECK(from.shape.sum == to.shape.sum || to.shape.sum == 1, "cannot go from {} to {}", pcg::to_text(from.shape),
@@ -292,14 +305,12 @@ Movement whole_messages(const Layout& from, const Layout& to, base::Bytes elemen
       if (!has(held, d, target.box)) needs.push_back({d, target.box});
   if (needs.empty()) return out;
   add_collective_rounds(needs, sources, element, cluster, out);
-  if (!needs.empty()) point_to_point(needs, sources, element, cluster, gathers_copies, out);
+  if (!needs.empty() && !point_to_point(needs, sources, element, cluster, gathers_copies, most_messages, out)) return std::nullopt;
   return out;
 }
 
-}  // namespace
-
 Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster, pcg::BetweenStages how) {
-  Movement out = whole_messages(from, to, element, cluster, how == pcg::BetweenStages::local_all_gather);
+  Movement out = reshard_within(from, to, element, cluster, SIZE_MAX, how == pcg::BetweenStages::local_all_gather).value();
   if (how == pcg::BetweenStages::signal)
     for (Round& round : out.rounds)
       for (Transfer& t : round)

@@ -5,6 +5,7 @@
 // node that wants equal copies, these share the message out and gather it (the local all-gather of Alpa, OSDI'22, section 6).
 
 #include <compare>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct Movement {
 // Cost: O(n log n) for n shards on both sides, and O(blocks in common of the two).
 [[nodiscard]] Movement reshard(const Layout& from, const Layout& to, base::Bytes element, const topology::Cluster& cluster,
                                pcg::BetweenStages how = pcg::BetweenStages::local_all_gather);
+// The same where no device sends more than `most_messages` in a round; else nullopt, which is known sooner.
+[[nodiscard]] std::optional<Movement> reshard_within(const Layout& from, const Layout& to, base::Bytes element,
+                                                     const topology::Cluster& cluster, std::size_t most_messages,
+                                                     bool gathers_copies = true);
 
 // Groups of devices whose shards differ in the sum index alone: who adds up with whom. Each once, ascending; groups of one are left out.
 [[nodiscard]] std::vector<std::vector<base::DeviceId>> sum_groups(const Layout& l);

@@ -80,8 +80,9 @@ struct Placing {
 
   explicit Placing(const test::Question& q) : problem(q.problem()), catalog(problem, 2) {}
 
-  // The graph in segments of so many operators, mapped to all devices.
-  search::PlacedChain place(const pcg::Graph& graph, std::size_t segment, bool side_by_side, std::size_t most = 1000) {
+  // The graph in segments of so many operators, mapped to all devices; branches go side by side on the first `blocks` that they come to.
+  search::PlacedChain place(const pcg::Graph& graph, std::size_t segment, bool side_by_side, std::size_t most = 1000,
+                            std::size_t blocks = SIZE_MAX) {
     const auto kinds = catalog.kinds_of(graph);
     std::vector<search::Mapping::Part> parts;
     for (const search::Segment& s : search::segments_of(graph, segment, std::vector<std::size_t>(graph.nodes().size(), 0)))
@@ -89,7 +90,8 @@ struct Placing {
     std::vector<search::Link> links;
     for (const search::Mapping::Part& p : parts) links.push_back({{&p}});
     search::Shortlists lists(catalog, objective, most);
-    search::Mapping mapping(problem.cluster, lists, shapes, {.side_by_side = side_by_side});
+    search::Mapping mapping(problem.cluster, lists, shapes,
+                            {.side_by_side = side_by_side, .has_time = [&] { return blocks > 0 && blocks-- > 0; }});
     return search::place_chain(mapping, links, {0, problem.cluster.device_count()}, whenever()).value();
   }
 };
@@ -147,7 +149,12 @@ TEST_CASE("the dynamic program finds what elimination finds, and so what trying 
     RC_ASSERT(std::abs(whole - wanted.seconds) <= 1e-9 * wanted.seconds);
     RC_ASSERT(std::abs(split - wanted.seconds) <= 1e-9 * wanted.seconds);
     // Side by side is one choice more.
-    RC_ASSERT(placing.place(graph, 0, true).seconds <= wanted.seconds * (1 + 1e-9));
+    const double beside = placing.place(graph, 0, true).seconds;
+    RC_ASSERT(beside <= wanted.seconds * (1 + 1e-9));
+    // With time for some blocks alone, something between the two.
+    const double some = placing.place(graph, 0, true, 1000, random.below(4)).seconds;
+    RC_ASSERT(some >= beside * (1 - 1e-9));
+    RC_ASSERT(some <= wanted.seconds * (1 + 1e-9));
   }));
 }
 

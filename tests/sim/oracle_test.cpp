@@ -138,10 +138,10 @@ TEST_CASE("transfers of a round that differ are asked about apart, and the slowe
   const Cluster cluster = plain_cluster(2, 2);
   const Oracle oracle(cluster);
   const sim::Transfer small{CollectiveKind::send, Bytes(1e6), devices(2, 0, 2)}, large{CollectiveKind::send, Bytes(1e8), devices(2, 1, 2)};
-  CHECK(oracle.round({small}).time.value() == about(kBetweenLatency + 1e6 / kBetweenBandwidth));
-  CHECK(oracle.round({small}).basis == sim::TimeBasis::simulated);
-  CHECK(oracle.round({small, large}).time.value() == about(kBetweenLatency + 1e8 / kBetweenBandwidth));
-  CHECK(oracle.round({small, large}).basis == sim::TimeBasis::bound);
+  CHECK(oracle.round({small}).at().time.value() == about(kBetweenLatency + 1e6 / kBetweenBandwidth));
+  CHECK(oracle.round({small}).at().basis == sim::TimeBasis::simulated);
+  CHECK(oracle.round({small, large}).at().time.value() == about(kBetweenLatency + 1e8 / kBetweenBandwidth));
+  CHECK(oracle.round({small, large}).at().basis == sim::TimeBasis::bound);
 }
 
 TEST_CASE("kernels and device memory come from the device's profile and the cluster") {

@@ -1,10 +1,11 @@
-// The estimates by which planners rank candidates: time for each, and how they rank a whole grid of Megatron's against the simulator.
+// The estimates by which planners rank candidates: time for each, and how planners' costs and these rank plans of each planner's space
+// against the simulator.
 
 #include <benchmark/benchmark.h>
 
 #include <string>
 
-#include "tests/search/correlation.hpp"
+#include "tests/search/random_plans.hpp"
 
 namespace {
 
@@ -44,9 +45,24 @@ void estimate_grid(benchmark::State& state) {
   state.counters["estimates"] = static_cast<double>(estimates) / static_cast<double>(state.iterations());
   state.counters["time_per_estimate"] =
       benchmark::Counter(static_cast<double>(estimates), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["rank_correlation"] = test::spearman(test::rank_grid(q.problem()));
+}
+
+// Arguments: a model of kGrids, and a space. Own costs and replays: Spearman's correlation, and the mean of cost / simulated time - 1.
+void rank_space(benchmark::State& state) {
+  const Grid& g = kGrids[state.range(0)];
+  const auto space = static_cast<test::Space>(state.range(1));
+  test::GridQuestion q(g.model, g.cluster, g.batch);
+  q.training.precision = g.precision;
+  test::Judgements judged;
+  for ([[maybe_unused]] auto _ : state) judged = test::judge(q.problem(), test::draw(space, q.problem(), 100));
+  state.SetLabel(std::string(g.model) + " " + test::to_text(space));
+  state.counters["own_rank"] = judged.own.rank;
+  state.counters["own_error"] = judged.own.error;
+  state.counters["replay_rank"] = judged.replay.rank;
+  state.counters["replay_error"] = judged.replay.error;
 }
 
 }  // namespace
 
 BENCHMARK(estimate_grid)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(rank_space)->ArgsProduct({{0, 1, 2, 3}, {0, 1, 2, 3}})->Unit(benchmark::kSecond)->Iterations(1);

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "search/cost/estimate.hpp"
-#include "search/planners/alpa/one_stage.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"

@@ -3,6 +3,7 @@
 // both chosen by what they cost together; and the planners that it contains.
 
 #include "search/problem/budget.hpp"
+#include "search/problem/confirmation.hpp"
 #include "search/problem/planner.hpp"
 #include "search/solve/stages/pipelines.hpp"
 
@@ -28,7 +29,7 @@ struct AlpaConfig {
 };
 
 // The part of Alpa's space that is searched. stages_alone: each stage is one device; samples: each stage is replicas, as PipeDream's are
-// (Narayanan et al., SOSP'19); one_stage: all devices run every operator.
+// (Narayanan et al., SOSP'19); one_stage: all devices run every operator, Alpa's baseline "intra-op only" (section 8.1).
 enum class AlpaSpace { all, stages_alone, samples, one_stage };
 
 // The best plan by simulation of those that are the cheapest for each setting, and of plain data parallelism.
@@ -37,5 +38,12 @@ enum class AlpaSpace { all, stages_alone, samples, one_stage };
 [[nodiscard]] Planner inter_op_planner();
 [[nodiscard]] Planner pp_dp_planner();
 [[nodiscard]] Planner intra_op_planner();
+
+// Confirms the cheapest choices of `one_stage` for the whole batch under several objectives of gradients, and, where these do not fit, the
+// cheapest within the memory; of each operator among the `most_strategies` that cost least by themselves. Each objective is a candidate of
+// the budget.
+// Returns: notes.
+std::vector<base::Fact> confirm_one_stage(const Problem& problem, std::size_t most_strategies, OperatorCatalog& catalog, Budget& budget,
+                                          Confirmation& confirmation);
 
 }  // namespace search

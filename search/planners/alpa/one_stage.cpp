@@ -1,4 +1,4 @@
-#include "search/planners/alpa/one_stage.hpp"
+#include "search/planners/alpa/alpa.hpp"
 
 #include <algorithm>
 #include <limits>

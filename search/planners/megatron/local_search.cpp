@@ -1,4 +1,4 @@
-#include "search/planners/megatron/local_search.hpp"
+#include "search/planners/megatron/candidates.hpp"
 
 #include <algorithm>
 #include <array>

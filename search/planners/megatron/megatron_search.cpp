@@ -10,7 +10,6 @@
 
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/megatron/candidates.hpp"
-#include "search/planners/megatron/local_search.hpp"
 #include "search/planners/megatron/ranking.hpp"
 #include "search/problem/options.hpp"
 

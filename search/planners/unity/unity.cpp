@@ -20,8 +20,9 @@ namespace search {
 namespace {
 
 constexpr Objective kForEstimates{.synchronisation = 0.5};
-constexpr double kShareOfWalk = 0.2;   // of the budget, at most
-constexpr double kShareOfGrid = 0.25;  // of the candidates
+constexpr double kShareOfWalk = 0.2;    // of the budget, at most
+constexpr double kShareOfGrid = 0.25;   // of the candidates
+constexpr double kShareOfBlocks = 0.4;  // until then branches may go on blocks that no branch was on
 constexpr double kShareOfPipelines = 0.3;
 constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 
@@ -157,7 +158,10 @@ struct Mapped {
 // Returns: whether the budget allowed it.
 bool map_and_confirm(UnitySearch& s, const std::vector<Chain>& chains, const Objective& objective, int most_cut, Mapped& mapped) {
   Shortlists lists(s.catalog, objective, s.config.most_strategies, most_cut, s.config.cuts);
-  Mapping mapping(s.problem.cluster, lists, s.shapes, {s.config.side_by_side, s.config.remember});
+  Mapping mapping(s.problem.cluster, lists, s.shapes,
+                  {.side_by_side = s.config.side_by_side, .remember = s.config.remember, .has_time = [&s] {
+                     return s.budget.gone() < kShareOfBlocks;
+                   }});
   for (const Chain& chain : chains) {
     if (!s.budget.take()) return false;
     const auto placed = place_chain(mapping, chain, {0, s.devices}, s.budget);

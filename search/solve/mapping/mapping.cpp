@@ -138,6 +138,10 @@ bool Mapping::can_use(const BranchTree& tree, const std::vector<BranchRef>& part
   return use.weighty > 0 ? use.weighty_that_can == use.weighty : use.others_that_can > 0;
 }
 
+bool Mapping::is_admitted(DeviceBlock block) {
+  return admitted_.contains(alike(block)) || ((!config_.has_time || config_.has_time()) && admitted_.insert(alike(block)).second);
+}
+
 // Where a block may be cut in two: inside a machine between devices, beyond one between machines.
 std::vector<int> Mapping::cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
                                DeviceBlock block) {
@@ -164,6 +168,7 @@ void Mapping::for_each_option(const BranchTree& tree, const std::vector<BranchRe
     const std::vector<BranchRef> left = some(0, cut), right = some(cut, count);
     for (const int size : cuts(tree, left, right, block)) {
       const DeviceBlock a{block.start, size}, b{block.start + size, block.size - size};
+      if (!is_admitted(a) || !is_admitted(b)) continue;
       look({side_by_side(tree, left, a, ends), side_by_side(tree, right, b, ends), true, a, b, cut});
     }
   }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -94,6 +95,8 @@ struct MappingConfig {
   // Blocks of these sizes are asked about, and that of all devices: on them any operators may follow each other, even those that have no
   // work for all of them. On parts of them only operators that do.
   std::vector<int> wholes{};
+  // Whether blocks that were not met before may be tried for branches side by side: each takes tables of its operators. Empty: all may.
+  std::function<bool()> has_time{};
 };
 
 // Operators follow each other on a block of devices, or branches that are independent run side by side on blocks that share no device. A
@@ -158,6 +161,8 @@ class Mapping {
   [[nodiscard]] std::vector<int> cuts(const BranchTree& tree, const std::vector<BranchRef>& first, const std::vector<BranchRef>& second,
                                       DeviceBlock block);
   [[nodiscard]] bool can_use(const BranchTree& tree, const std::vector<BranchRef>& parts, int devices);
+  // A block that was admitted stays so, so that whoever assigns finds all that was costed.
+  [[nodiscard]] bool is_admitted(DeviceBlock block);
   // Operators of a branch that have work for this many devices.
   struct Use {
     int weighty = 0, weighty_that_can = 0, others_that_can = 0;
@@ -183,6 +188,7 @@ class Mapping {
   int machine_;  // devices of a machine
   std::map<Key, Costs> known_;
   std::map<std::pair<std::uint32_t, int>, Use> uses_;  // by shape
+  std::set<DeviceBlock> admitted_;
 };
 
 }  // namespace search

@@ -1,7 +1,6 @@
 #include "search/solve/operators/operator_catalog.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -11,7 +10,7 @@
 namespace search {
 namespace {
 
-constexpr double kUnit = 1 << 30;  // bytes of the tensor whose movement is kept
+constexpr double kUnit = 1 << 30;  // bytes of the tensor of a curve
 // A device that sends more messages than this in a round sends to each other one by itself: no program moves tensors so, and nor do we. An
 // all-to-all is one transfer.
 constexpr int kMostLaunches = 16;
@@ -42,12 +41,6 @@ double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const
 }
 
 std::uint64_t pair_of(std::uint32_t from, std::uint32_t to) { return (static_cast<std::uint64_t>(from) << 32U) | to; }
-
-sim::Movement scaled(sim::Movement movement, double factor) {
-  for (sim::Round& r : movement.rounds)
-    for (sim::Transfer& t : r) t.bytes = t.bytes * factor;
-  return movement;
-}
 
 // Transfers that the busiest host launches: the messages that its device sends and the collectives that it is part of.
 int most_launches(const sim::Round& round) {
@@ -86,7 +79,7 @@ MovementCosts::MovementCosts(const Problem& problem) : problem_(problem), oracle
   }
   // Seconds of a message without bytes inside a domain, and between two.
   const auto latency = [&](base::DeviceId from, base::DeviceId to) {
-    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(0), .group = {from, to}}}).time.value();
+    return oracle_.round({{.kind = sim::CollectiveKind::send, .bytes = base::Bytes(0), .group = {from, to}}}).at().time.value();
   };
   const auto first = cluster.domain_devices(0);
   if (first.size() > 1) latency_inside_ = latency(first[0], first[1]);
@@ -112,45 +105,43 @@ LayoutNumber MovementCosts::number(const sim::Layout& layout) {
 double MovementCosts::seconds(LayoutNumber from, LayoutNumber to) {
   const Numbered &a = layouts_[from], &b = layouts_[to];
   BASE_CHECK(a.bytes == b.bytes, "a tensor of {} bytes does not become one of {}", a.bytes, b.bytes);
-  Curve& c = curve(a.pattern, b.pattern);
-  return c.movement.empty() || a.bytes == 0 ? 0 : on_curve(c, a.bytes);
+  return a.bytes == 0 ? 0 : curve(a.pattern, b.pattern).at(a.bytes / kUnit);
 }
 
-double MovementCosts::on_curve(Curve& c, double bytes) const {
-  const int power = std::clamp(static_cast<int>(std::log2(bytes) / 2), 0, static_cast<int>(kMostPowers) - 1);
-  const double below = std::pow(4.0, power), low = at_power(c, power), high = at_power(c, power + 1);
-  return low + (high - low) * (bytes - below) / (3 * below);
-}
-
-double MovementCosts::seconds(const sim::Movement& movement) const {
-  if (std::ranges::any_of(movement.rounds, [](const sim::Round& r) { return most_launches(r) > kMostLaunches; })) return kInfeasible;
-  const base::Seconds before = oracle_.effort();
+double MovementCosts::Curve::at(double factor) const {
+  if (is_infeasible) return kInfeasible;
   double sum = 0;
-  for (const sim::Round& r : movement.rounds) sum += std::max(oracle_.round(r).time.value(), launch_ * most_launches(r));
-  problem_.oracle.spend(oracle_.effort() - before);
+  for (const Round& r : rounds) sum += std::max(r.cost.at(factor).time.value(), r.launch_s);
   return sum;
+}
+
+double MovementCosts::seconds(const sim::Movement& movement) const { return curve(movement).at(1); }
+
+MovementCosts::Curve MovementCosts::curve(const sim::Movement& movement) const {
+  Curve c;
+  const base::Seconds before = oracle_.effort();
+  for (const sim::Round& r : movement.rounds) {
+    const int launches = most_launches(r);
+    if (launches > kMostLaunches) return {.rounds = {}, .is_infeasible = true};
+    c.rounds.push_back({oracle_.round(r), launch_ * launches});
+  }
+  problem_.oracle.spend(oracle_.effort() - before);
+  return c;
 }
 
 double MovementCosts::all_reduce_seconds(LayoutNumber sums, base::Bytes bytes) {
   const std::uint32_t pattern = layouts_[sums].pattern;
   const auto [at, is_new] = sums_.try_emplace(pattern);
-  Curve& c = at->second;
   if (is_new) {
     sim::Round round;
     for (std::vector<base::DeviceId>& group : sim::sum_groups(example_[pattern]))
       round.push_back({.kind = sim::CollectiveKind::all_reduce, .bytes = base::Bytes(kUnit), .group = std::move(group)});
-    if (!round.empty()) c.movement.rounds.push_back(std::move(round));
+    if (!round.empty()) at->second = curve({{std::move(round)}});
   }
-  return c.movement.empty() ? 0 : on_curve(c, bytes.value());
+  return at->second.at(bytes.value() / kUnit);
 }
 
-double MovementCosts::at_power(Curve& curve, int power) const {
-  std::optional<double>& known = curve.at[static_cast<std::size_t>(power)];
-  if (!known) known = seconds(scaled(curve.movement, std::pow(4.0, power) / kUnit));
-  return *known;
-}
-
-MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to) {
+const MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to) {
   const auto [at, is_new] = curves_.try_emplace(pair_of(from, to));
   if (!is_new) return at->second;
   // Sizes that both cuts divide: who sends what share to whom does not depend on them.
@@ -161,9 +152,14 @@ MovementCosts::Curve& MovementCosts::curve(std::uint32_t from, std::uint32_t to)
     before.shape.dims[d].size = after.shape.dims[d].size = both;
     elements *= both;
   }
-  at->second.movement = sim::reshard(before, after, base::Bytes(kUnit / elements), problem_.cluster);
-  for (const sim::Round& r : at->second.movement.rounds) problem_.oracle.spend(sim::kReshardTransfer * static_cast<double>(r.size()));
-  return at->second;
+  const std::optional<sim::Movement> movement =
+      sim::reshard_within(before, after, base::Bytes(kUnit / elements), problem_.cluster, kMostLaunches);
+  if (!movement) {
+    problem_.oracle.spend(sim::kReshardTransfer * static_cast<double>(kMostLaunches * after.devices.size()));
+    return at->second = {.rounds = {}, .is_infeasible = true};
+  }
+  for (const sim::Round& r : movement->rounds) problem_.oracle.spend(sim::kReshardTransfer * static_cast<double>(r.size()));
+  return at->second = curve(*movement);
 }
 
 MovementCosts::Spread MovementCosts::spread_of(const sim::Layout& layout) const {

@@ -8,6 +8,7 @@
 
 #include "sim/dataflow/dataflow.hpp"
 #include "sim/dataflow/internal_movement.hpp"
+#include "sim/effort.hpp"
 #include "sim/kernels/cost_table.hpp"
 #include "sim/memory/model_states.hpp"
 
@@ -206,6 +207,7 @@ double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
 // One plan, in which every strategy has a specimen.
 StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
   StrategyTable table{.strategies = std::move(strategies)};
+  problem_.oracle.spend(sim::kCostStrategy.of(table.strategies.size(), devices));
   for (const Strategy& s : table.strategies) table.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
   const Specimens specimens = specimens_of(kind, table.strategies.size());
   std::vector<Strategy> of_node(specimens.graph.nodes().size());

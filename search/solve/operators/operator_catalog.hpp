@@ -19,8 +19,7 @@ namespace search {
 using LayoutNumber = std::uint32_t;
 
 // Remembers what it was asked: degrees and devices of both layouts say who sends to whom, and the tensor's size how much, so that tensors
-// of many sizes share what is found out. Sizes between powers of four are interpolated: time grows with bytes along straight lines, which
-// bend where another algorithm or protocol is quicker. Collectives take what their busiest links need (sim/oracle.hpp). Not for several
+// of many sizes share what is found out. Collectives take what their busiest links need (sim/oracle.hpp). Not for several
 // threads at once.
 class MovementCosts {
  public:
@@ -30,18 +29,17 @@ class MovementCosts {
   // Equal layouts have one number.
   [[nodiscard]] LayoutNumber number(const sim::Layout& layout);
   // Requires: what sim::reshard() does.
-  // Cost: reshard() and the oracle's rounds for each pair of patterns and power of four, once.
+  // Cost: reshard() and the oracle's rounds for each pair of patterns, once.
   [[nodiscard]] double seconds(LayoutNumber from, LayoutNumber to);
   // A bound of it from the bytes that a device or a domain does not have and needs, and what its links let in.
   // Cost: O(devices x devices of a domain) for each pair of patterns, once.
   [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
   // Seconds of rounds one after another, each as long as its transfers need or the busiest host to launch them, whichever is longer.
   [[nodiscard]] double seconds(const sim::Movement& movement) const;
-  // Seconds of adding up partial sums where they lie, this many bytes of each. Interpolated as movements are.
+  // Seconds of adding up partial sums where they lie, this many bytes of each.
   [[nodiscard]] double all_reduce_seconds(LayoutNumber sums, base::Bytes bytes);
 
-  static constexpr std::size_t kMostDims = 5;     // of more, the last ones count as whole: bounds are the lower
-  static constexpr std::size_t kMostPowers = 24;  // of four: 256 TiB
+  static constexpr std::size_t kMostDims = 5;  // of more, the last ones count as whole: bounds are the lower
   // A part of a tensor, as shares of its dims: where it begins and ends in each, and which summand it is of.
   struct Box {
     int sum = 0;
@@ -60,19 +58,24 @@ class MovementCosts {
     std::uint32_t pattern;
     double bytes;  // of the whole tensor
   };
-  // Seconds by the power of four of the tensor's bytes, or of a summand's.
+  // Seconds of a movement of any size, whose rounds follow each other.
   struct Curve {
-    sim::Movement movement;  // of a tensor of kUnit bytes
-    std::array<std::optional<double>, kMostPowers + 1> at{};
+    struct Round {
+      sim::RoundCost cost;
+      double launch_s;  // of the busiest host
+    };
+    std::vector<Round> rounds;
+    bool is_infeasible = false;
+    [[nodiscard]] double at(double factor) const;
   };
   struct Bound {
     double latency = 0, seconds_per_byte = 0;
   };
   [[nodiscard]] Bound bound(std::uint32_t from, std::uint32_t to) const;
   [[nodiscard]] Spread spread_of(const sim::Layout& layout) const;
-  [[nodiscard]] Curve& curve(std::uint32_t from, std::uint32_t to);
-  [[nodiscard]] double at_power(Curve& curve, int power) const;
-  [[nodiscard]] double on_curve(Curve& curve, double bytes) const;
+  // Of a tensor of kUnit bytes.
+  [[nodiscard]] const Curve& curve(std::uint32_t from, std::uint32_t to);
+  [[nodiscard]] Curve curve(const sim::Movement& movement) const;
 
   const Problem& problem_;
   sim::Oracle oracle_;  // which bounds collectives by their busiest links: they are many

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -41,7 +42,7 @@ sim::Movement from_pair_to_pair(BetweenStages how, const topology::Cluster& clus
 double seconds_of(const sim::Movement& m, const topology::Cluster& cluster) {
   const sim::Oracle oracle(cluster);
   double sum = 0;
-  for (const sim::Round& r : m.rounds) sum += oracle.round(r).time.value();
+  for (const sim::Round& r : m.rounds) sum += oracle.round(r).at().time.value();
   return sum;
 }
 
@@ -156,5 +157,13 @@ TEST_CASE("with send and receive every device gets what it wants, in one round; 
     for (int p = 0; p < second; ++p)
       once.emplace(cluster.device(to.devices[static_cast<std::size_t>(p)]).domain, pcg::shard_index(to.shape, p).block[0]);
     RC_ASSERT(bytes_of(gather, CollectiveKind::send) == kSize / wanted * static_cast<double>(once.size()));
+    // Within a number of messages for each device: all of it, or nothing.
+    std::map<pcg::DeviceId, std::size_t> sent;
+    for (const sim::Round& r : gather.rounds)
+      for (const sim::Transfer& t : r)
+        if (t.kind == CollectiveKind::send) ++sent[t.group[0]];
+    const std::size_t most = std::ranges::max(sent | std::views::values);
+    RC_ASSERT(sim::reshard_within(from, to, base::Bytes(4), cluster, most) == gather);
+    RC_ASSERT(!sim::reshard_within(from, to, base::Bytes(4), cluster, most - 1));
   }));
 }
