@@ -105,8 +105,9 @@ struct KernelTime {
 };
 
 // Returns: the time by what the profile knows best:
-//   measured: the model's time, below, corrected by measured kernels around it (MeasuredTable);
-//   fitted: the fitted model of the kind, but for a product at least FLOPs / peak, bytes / memory bandwidth and kernel_floor, for
+//   measured: the model's time, below, corrected to what the kernel itself took (MeasuredTable);
+//   fitted: the same, corrected by measured kernels around it; else the fitted model of the kind, but for a product at least FLOPs / peak,
+//   bytes / memory bandwidth and kernel_floor, for
 //     another kind at least its time to compute and kernel_floor; a model of attention comes before one of products;
 //   extrapolated: the same, where the kernel lies outside the sizes that a product's fit covers, is larger than any that a rate's fit saw
 //     (a smaller one does not count: its fixed part is known), or the fit is another chip's;

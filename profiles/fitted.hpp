@@ -34,16 +34,20 @@ class MeasuredTable {
   MeasuredTable(const std::vector<MeasuredKernel>& kernels, const Model& model);
 
   [[nodiscard]] bool empty() const { return groups_.empty(); }
-  // Returns the correction to add to the logarithm of the model's time: the kernel's own where it was measured (of several, their mean),
-  // else the mean over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides
-  // of every size: that is outside the range.
+  struct Correction {
+    double log = 0;       // to add to the logarithm of the model's time
+    bool is_own = false;  // the kernel itself was measured
+  };
+  // Returns the correction of the kernel itself where it was measured, of several those of as many bytes, else their mean; else the mean
+  // over those within a doubling of each of its sizes, nearer ones counting more. nullopt where they do not lie on both sides of every
+  // size: that is outside the range.
   // Cost: O(kernels within a doubling of one size).
-  [[nodiscard]] std::optional<double> correction(const pcg::Kernel& k, pcg::Precision p) const;
+  [[nodiscard]] std::optional<Correction> correction(const pcg::Kernel& k, pcg::Precision p) const;
 
  private:
   struct Entry {
     LogPoint at;
-    double log_ratio;
+    double bytes, log_ratio;
   };
   std::map<std::pair<pcg::KernelKind, pcg::Precision>, std::vector<Entry>> groups_;  // each sorted by its first size
 };

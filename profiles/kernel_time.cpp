@@ -155,7 +155,8 @@ KernelTime corrected_time(const DeviceProfile& d, const pcg::Kernel& k, pcg::Pre
   const KernelTime modelled = modelled_time(d, k, p, rate);
   if (d.measured.empty()) return modelled;
   const auto correction = d.measured.correction(k, p);
-  return correction ? KernelTime{modelled.time * std::exp(*correction), Basis::measured} : modelled;
+  if (!correction) return modelled;
+  return {modelled.time * std::exp(correction->log), correction->is_own ? Basis::measured : Basis::fitted};
 }
 
 }  // namespace

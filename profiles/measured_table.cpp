@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "profiles/models/product_model.hpp"
 
@@ -22,22 +23,31 @@ struct Around {
   bool below = false, above = false;  // or at the size itself
 };
 
+struct Sum {
+  double log = 0, weights = 0;
+  void add(double log_ratio, double weight) {
+    log += weight * log_ratio;
+    weights += weight;
+  }
+  [[nodiscard]] double mean() const { return log / weights; }
+};
+
 }  // namespace
 
 MeasuredTable::MeasuredTable(const std::vector<MeasuredKernel>& kernels, const Model& model) {
   for (const MeasuredKernel& m : kernels)
-    groups_[{m.kernel.kind, m.precision}].push_back({place_of(m.kernel, m.precision), std::log(m.seconds / model(m.kernel, m.precision))});
-  for (auto& [key, group] : groups_) std::ranges::sort(group, {}, [](const Entry& e) { return std::pair(e.at, e.log_ratio); });
+    groups_[{m.kernel.kind, m.precision}].push_back(
+        {place_of(m.kernel, m.precision), m.kernel.bytes.value(), std::log(m.seconds / model(m.kernel, m.precision))});
+  for (auto& [key, group] : groups_) std::ranges::sort(group, {}, [](const Entry& e) { return std::tuple(e.at, e.bytes, e.log_ratio); });
 }
 
-std::optional<double> MeasuredTable::correction(const pcg::Kernel& k, pcg::Precision p) const {
+std::optional<MeasuredTable::Correction> MeasuredTable::correction(const pcg::Kernel& k, pcg::Precision p) const {
   auto group = groups_.find({k.kind, p});
   if (group == groups_.end() && k.kind == pcg::KernelKind::attention_gradient) group = groups_.find({pcg::KernelKind::attention, p});
   if (group == groups_.end()) return std::nullopt;
   const LogPoint x = place_of(k, p);
   std::array<Around, 3> around{};
-  double same = 0, near = 0, weights = 0;
-  int exact = 0;
+  Sum exact, same, near;
   // Entries are sorted by their first size, so those within reach are neighbours.
   const auto first = std::ranges::lower_bound(group->second, x[0] - kReach, {}, [](const Entry& e) { return e.at[0]; });
   for (auto e = first; e != group->second.end() && e->at[0] <= x[0] + kReach; ++e) {
@@ -52,17 +62,14 @@ std::optional<double> MeasuredTable::correction(const pcg::Kernel& k, pcg::Preci
       around[a].below |= e->at[a] <= x[a] + kSame;
       around[a].above |= e->at[a] >= x[a] - kSame;
     }
-    if (farthest <= kSame) {
-      same += e->log_ratio;
-      ++exact;
-    }
-    const double weight = 1 / (distance + kNearest);
-    near += weight * e->log_ratio;
-    weights += weight;
+    // Products of one size differ in what they read besides, such as a bias.
+    if (farthest <= kSame) same.add(e->log_ratio, 1);
+    if (farthest <= kSame && e->bytes == k.bytes.value()) exact.add(e->log_ratio, 1);
+    near.add(e->log_ratio, 1 / (distance + kNearest));
   }
-  if (exact > 0) return same / exact;
+  if (same.weights > 0) return Correction{(exact.weights > 0 ? exact : same).mean(), true};
   const bool inside = std::ranges::all_of(around, [](const Around& a) { return a.below && a.above; });
-  return inside ? std::optional(near / weights) : std::nullopt;
+  return inside ? std::optional(Correction{near.mean(), false}) : std::nullopt;
 }
 
 }  // namespace profiles
