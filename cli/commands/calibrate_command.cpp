@@ -28,11 +28,11 @@ constexpr int kDefaultEvaluations = 100;
 
 struct CalibrateFlags {
   std::string device, network, framework;  // one of them: a name, or a file to start from
-  std::vector<std::string> files, check_files, rows_of, kinds;
+  std::vector<std::string> files, rows_of, kinds;
   std::vector<std::string> constants;  // of a framework; empty: all that a profile has
   std::string output, json;            // the fitted profile, and the errors: files, "" nowhere, "-" standard output
   int evaluations = kDefaultEvaluations, jobs = 1;
-  bool fresh = false, keep_table = false, compare = false;
+  bool fresh = false, keep_table = false;
   base::Verbosity verbosity = base::Verbosity::usual;
 };
 
@@ -122,7 +122,7 @@ profiles::NetworkProfile network_profile(const Start& start) {
 Start network_start_of(const CalibrateFlags& f) {
   if (is_there(f.network)) return {f.network, read_start(f.network, f.output)};
   const Start shipped{f.network, std::string(profiles::network_text(f.network))};
-  if (f.compare || !goes_on(f)) return shipped;
+  if (!goes_on(f)) return shipped;
   const Start there{f.output, read_to_renew(f.output)};
   if (const std::string name = network_profile(there).name; name != f.network)
     base::refuse("--output", fmt::format("{} holds the network profile {}", f.output, name),
@@ -130,23 +130,16 @@ Start network_start_of(const CalibrateFlags& f) {
   return there;
 }
 
-void answer(const CalibrateFlags& f, const std::vector<fit::NetworkResidual>& residuals) {
-  if (prints(f)) print(reports::residuals_text(residuals));
-  if (!f.json.empty()) write_text(f.json, reports::residuals_json(f.network, residuals));
-}
-
 int calibrate_network(const CalibrateFlags& f) {
   const measured::Measurements rows = read_all(f.files);
   const Start start = network_start_of(f);
   const profiles::NetworkProfile profile = network_profile(start);
   for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
-  if (f.compare) {
-    answer(f, fit::compare_network(profile, rows.collectives));
-    return kAnswered;
-  }
   const fit::NetworkFit fit = fit::fit_network(profile, rows.collectives);
   for (const std::string& note : fit.notes) tell(fmt::format("note: {}\n", note));
-  answer(f, fit.residuals);
+  const nlohmann::ordered_json errors = reports::network_fit_json(f.network, fit.residuals);
+  if (prints(f)) print(reports::network_fit_text(errors));
+  if (!f.json.empty()) write_text(f.json, errors.dump(2) + "\n");
   if (!f.output.empty()) write_text(f.output, fit::with_fitted(start.text, fit.profile));
   return kAnswered;
 }
@@ -178,21 +171,14 @@ int calibrate_device(const CalibrateFlags& f) {
   const std::string before = profile_text(f);
   profiles::DeviceProfile device = profiles::load_device_profile(base::parse_yaml(before, f.device));
   if (f.fresh) device.fitted = {};
-  const measured::Measurements rows = read_all(f.files), check = read_all(f.check_files);
+  const measured::Measurements rows = read_all(f.files);
   for (const std::string& note : rows.notes) tell(fmt::format("note: {}\n", note));
   const fit::CalibrationConfig config{
       .devices = f.rows_of, .kinds = kinds_of(f.kinds), .command = device_command(f), .keep_table = f.keep_table};
   const auto result = fit::calibrate_kernels(device, rows.kernels, config);
-  profiles::DeviceProfile calibrated = device;
-  calibrated.fitted = result.fitted;
-  const auto checks = fit::compare_kernels(calibrated, check.kernels, config);
-  if (prints(f)) {
-    print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
-    if (!checks.empty()) print(fmt::format("\nRows that no fit used\n{}", reports::fits_text(checks)));
-  }
+  if (prints(f)) print(fmt::format("Fits; errors are means of |predicted / measured - 1|\n{}", reports::fits_text(result.fits)));
   if (!f.json.empty()) {
-    nlohmann::ordered_json j = {
-        {"foreshard", 1}, {"device", device.name}, {"fits", reports::fits_json(result.fits)}, {"checks", reports::fits_json(checks)}};
+    const nlohmann::ordered_json j = {{"foreshard", 1}, {"device", device.name}, {"fits", reports::fits_json(result.fits)}};
     write_text(f.json, j.dump(2) + "\n");
   }
   if (!f.output.empty()) write_text(f.output, fit::with_fitted(before, result.fitted));
@@ -201,8 +187,7 @@ int calibrate_device(const CalibrateFlags& f) {
 
 int calibrate(const CalibrateFlags& f) {
   check_outputs({{"--json", f.json}, {"--output", f.output}});
-  for (const auto* files : {&f.files, &f.check_files})  // before the output is taken for the profile where the fit starts
-    for (const std::string& file : *files) base::note_input(file);
+  for (const std::string& file : f.files) base::note_input(file);  // before the output is taken for the profile where the fit starts
   return !f.framework.empty() ? calibrate_framework(f) : !f.network.empty() ? calibrate_network(f) : calibrate_device(f);
 }
 
@@ -224,10 +209,8 @@ void add_calibrate(CLI::App& app, Action& action) {
       ->needs(framework);
   c->add_option("--evaluations", f->evaluations, "Most simulations of all points")->check(CLI::Range(1, 100000))->needs(framework);
   c->add_option("--jobs", f->jobs, "Worker processes")->check(CLI::Range(1, 1024))->needs(framework);
-  c->add_flag("--compare", f->compare, "Only hold the network profile against the rows")->needs(network);
   c->add_option("--rows-of", f->rows_of, "Take rows of these devices instead of the profile's own")->allow_extra_args(false);
   c->add_option("--kind", f->kinds, "Fit only these kinds of kernels")->allow_extra_args(false);
-  c->add_option("--check", f->check_files, "Tables to compare the result with, not to fit to")->allow_extra_args(false);
   c->add_option("--output", f->output,
                 "Write the profile here; what people wrote in it stays, and what is there already is where the fit starts");
   c->add_flag("--fresh", f->fresh, "Forget what earlier calibrations found");

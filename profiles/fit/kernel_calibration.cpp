@@ -294,20 +294,4 @@ KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<
   return result;
 }
 
-std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const KernelMeasurement> rows,
-                                       const CalibrationConfig& config) {
-  Groups groups = sorted_rows(d, rows, config);
-  std::vector<KernelFit> fits;
-  for (auto& [key, group] : groups) {
-    group.aside.insert(group.aside.end(), group.used.begin(), group.used.end());  // nothing is fitted: all of them judge
-    group.used.clear();
-    sort_by_size(group.aside);
-    KernelFit fit{.kind = key.first, .precision = key.second, .product = group.model != Model::rate, .left_out = group.left_out};
-    judge(fit, group, d,
-          predictions(group, [&](const KernelMeasurement& m) { return profiles::kernel_time(d, m.kernel, m.precision).time.value(); }));
-    fits.push_back(std::move(fit));
-  }
-  return fits;
-}
-
 }  // namespace fit

@@ -49,10 +49,6 @@ struct KernelCalibration {
 [[nodiscard]] KernelCalibration calibrate_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,
                                                   const CalibrationConfig& config);
 
-// Returns the errors of a profile on rows, whoever fitted it: one entry per kind and precision.
-[[nodiscard]] std::vector<KernelFit> compare_kernels(const profiles::DeviceProfile& d, std::span<const measured::KernelMeasurement> rows,
-                                                     const CalibrationConfig& config);
-
 // The fifth of the measurements that fits of kernels keep aside, and fits of networks that are asked to, to be held against afterwards.
 // Whether a row belongs to it follows from what was measured, not from the table that holds the row or its place there, so the same
 // question is never on both sides.

@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <map>
-#include <tuple>
 
 #include "reports/layout/table.hpp"
 
@@ -47,54 +45,18 @@ nlohmann::ordered_json to_json(const fit::KernelFit& f) {
   return j;
 }
 
-// "nccl.csv" of "data/nccl.csv:12".
-std::string table_of(const std::string& source) {
-  const std::string file = source.substr(0, source.rfind(':'));
-  return file.substr(file.rfind('/') + 1);
-}
-
-class Errors {
- public:
-  void see(double e) {
-    absolute_ += std::abs(e);
-    sum_ += e;
-    ++rows_;
+// The mean of |predicted / measured - 1|, and without its sign, of rows that are wanted.
+template <class Wanted>
+nlohmann::ordered_json errors_of(std::span<const NetworkResidual> residuals, Wanted wanted) {
+  double absolute = 0, sum = 0;
+  int rows = 0;
+  for (const NetworkResidual& r : residuals) {
+    if (!wanted(r)) continue;
+    absolute += std::abs(r.error());
+    sum += r.error();
+    ++rows;
   }
-  void add_to(std::vector<std::string>& cells) const {
-    if (rows_ == 0) return (void)cells.insert(cells.end(), 3, "-");
-    cells.push_back(std::to_string(rows_));
-    cells.push_back(fmt::format("{:.1f} %", 100 * absolute_ / rows_));
-    cells.push_back(fmt::format("{:+.1f} %", 100 * sum_ / rows_));
-  }
-
- private:
-  double absolute_ = 0, sum_ = 0;
-  int rows_ = 0;
-};
-
-// Short messages apart: they show latencies, the others bandwidths.
-class Sums {
- public:
-  void see(const NetworkResidual& r) {
-    if (r.row->bytes < fit::kShortMessage) return short_.see(r.error());
-    all_.see(r.error());
-    if (r.held_out) held_out_.see(r.error());
-  }
-  [[nodiscard]] std::vector<std::string> after(std::vector<std::string> cells) const {
-    for (const Errors* e : {&all_, &held_out_, &short_}) e->add_to(cells);
-    return cells;
-  }
-
- private:
-  Errors all_, held_out_, short_;
-};
-
-Table empty_table() {
-  std::vector<Table::Column> columns = {left("cluster"), right("nodes"), right("GPUs"), left("collective"), left("table")};
-  for (const char* which : {"1 MB on", "kept aside", "below 1 MB"})
-    for (const char* what : {"rows", "error", "bias"})
-      columns.push_back(right(what == std::string_view("rows") ? fmt::format("{}: rows", which) : what));
-  return Table(std::move(columns));
+  return {{"rows", rows}, {"error", rows > 0 ? absolute / rows : 0}, {"bias", rows > 0 ? sum / rows : 0}};
 }
 
 }  // namespace
@@ -145,37 +107,22 @@ std::string framework_fit_json(const std::string& framework, const confidence::F
   return j.dump(2) + "\n";
 }
 
-std::string residuals_text(std::span<const NetworkResidual> residuals) {
-  std::map<std::tuple<std::string, int, int, std::string, std::string>, Sums> lines;
-  Sums total;
-  for (const NetworkResidual& r : residuals) {
-    lines[{r.row->cluster, r.row->nodes, r.row->gpus, std::string(to_text(r.row->kind)), table_of(r.row->source)}].see(r);
-    total.see(r);
-  }
-  Table table = empty_table();
-  for (const auto& [key, sums] : lines) {
-    const auto& [cluster, nodes, gpus, kind, file] = key;
-    table.row(sums.after({cluster, std::to_string(nodes), std::to_string(gpus), kind, file}));
-  }
-  table.row(total.after({"all", "", "", "", ""}));
-  return table.text();
+nlohmann::ordered_json network_fit_json(const std::string& network, std::span<const NetworkResidual> residuals) {
+  const auto is_short = [](const NetworkResidual& r) { return r.row->bytes < fit::kShortMessage; };
+  return {{"foreshard", 1},
+          {"network", network},
+          {"from_1_mb", errors_of(residuals, [&](const auto& r) { return !is_short(r); })},
+          {"held_out", errors_of(residuals, [&](const auto& r) { return !is_short(r) && r.held_out; })},
+          {"below_1_mb", errors_of(residuals, is_short)}};
 }
 
-std::string residuals_json(const std::string& network, std::span<const NetworkResidual> residuals) {
-  nlohmann::ordered_json j = {{"foreshard", 1}, {"network", network}, {"residuals", nlohmann::ordered_json::array()}};
-  for (const NetworkResidual& r : residuals)
-    j["residuals"].push_back({{"cluster", r.row->cluster},
-                              {"nodes", r.row->nodes},
-                              {"gpus", r.row->gpus},
-                              {"kind", to_text(r.row->kind)},
-                              {"bytes", r.row->bytes.value()},
-                              {"measured_s", r.row->time.value()},
-                              {"predicted_s", r.predicted.value()},
-                              {"algorithm", to_text(r.algorithm)},
-                              {"protocol", to_text(r.protocol)},
-                              {"held_out", r.held_out},
-                              {"source", r.row->source}});
-  return j.dump(2) + "\n";
+std::string network_fit_text(const nlohmann::ordered_json& fit) {
+  Table table({left("rows"), right("number"), right("error"), right("bias")});
+  for (const auto& [what, name] :
+       {std::pair("from_1_mb", "from 1 MB on"), std::pair("held_out", "of these not fitted"), std::pair("below_1_mb", "below 1 MB")})
+    table.row({name, std::to_string(fit[what]["rows"].get<int>()), percent(fit[what]["error"].get<double>()),
+               fmt::format("{:+.1f} %", 100 * fit[what]["bias"].get<double>())});
+  return table.text();
 }
 
 }  // namespace reports

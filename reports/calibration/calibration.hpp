@@ -1,5 +1,5 @@
 #pragma once
-// Fits of device and framework profiles, and residuals of a network profile, as text for people and as JSON.
+// Fits of device and framework profiles, and errors of a network profile, as text for people and as JSON.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,10 +21,9 @@ namespace reports {
 [[nodiscard]] std::string framework_fit_text(const std::string& framework, const confidence::FrameworkFit& fit);
 [[nodiscard]] std::string framework_fit_json(const std::string& framework, const confidence::FrameworkFit& fit);
 
-// Returns a line per cluster, nodes, GPUs, collective and table, and one for all: rows, mean absolute error and bias from 1 MB on, the same
-// of the rows kept aside, and the same below 1 MB.
-[[nodiscard]] std::string residuals_text(std::span<const fit::NetworkResidual> residuals);
-// Returns every row with its forecast. `network` is the profile's name or file.
-[[nodiscard]] std::string residuals_json(const std::string& network, std::span<const fit::NetworkResidual> residuals);
+// Returns rows, mean absolute error and bias from 1 MB on, of the rows of these that were kept aside, and below 1 MB; and that as text.
+// `network` is the profile's name or file. Errors by cluster and row: foreshard validate.
+[[nodiscard]] nlohmann::ordered_json network_fit_json(const std::string& network, std::span<const fit::NetworkResidual> residuals);
+[[nodiscard]] std::string network_fit_text(const nlohmann::ordered_json& fit);
 
 }  // namespace reports

@@ -217,17 +217,16 @@ TEST_CASE("an answer that cannot be written is no answer") {
   }
 }
 
-TEST_CASE("calibrate --network tells its residuals as JSON, and nothing else on standard output then") {
+TEST_CASE("calibrate --network tells its errors as JSON, and nothing else on standard output then") {
   const Folder f;
   const std::string table = f.write("t.csv", "cluster,nodes,gpus,kind,bytes,seconds\ndgx-h100,1,8,all_reduce,1e9,0.004\n");
-  const Outcome o = call(f, "calibrate " + table + " --network h100-nvswitch --compare --json -");
+  const Outcome o = call(f, "calibrate " + table + " --network h100-nvswitch --json -");
   CAPTURE(o.err);
   REQUIRE(o.code == 0);
-  const nlohmann::json residuals = nlohmann::json::parse(o.out)["residuals"];
-  REQUIRE(residuals.size() == 1);
-  CHECK(residuals[0]["kind"] == "all_reduce");
-  CHECK(residuals[0]["measured_s"] == 0.004);
-  CHECK(residuals[0]["predicted_s"] > 0.001);
+  const nlohmann::json errors = nlohmann::json::parse(o.out);
+  CHECK(errors["from_1_mb"]["rows"] == 1);
+  CHECK(errors["from_1_mb"]["error"] < 1);
+  CHECK(errors["below_1_mb"]["rows"] == 0);
 }
 
 TEST_CASE("calibrate --network goes on from what is at the output, comments included, and overwrites no other profile") {

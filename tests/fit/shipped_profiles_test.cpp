@@ -10,6 +10,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/kernel_calibration.hpp"
 #include "tests/fit/converted.hpp"
+#include "tests/fit/kernel_errors.hpp"
 #include "tests/shared_data.hpp"
 
 using pcg::KernelKind;
@@ -49,10 +50,10 @@ TEST_CASE("shapes that no fit saw are forecast to within 10 % on average, by tab
     CAPTURE(t.file);
     CAPTURE(t.device);
     const auto rows = held_out_rows(t.file, t.device, t.kind, t.precision);
-    const auto fits = fit::compare_kernels(profiles::device_profile(t.device), rows, {});
-    REQUIRE(fits.size() == 1);
-    CHECK(fits[0].provenance.held_out_rows > 20);
-    CHECK(fits[0].provenance.held_out_error < t.at_most);
+    const auto errors = test::kernel_errors(profiles::device_profile(t.device), rows);
+    REQUIRE(errors.size() == 1);
+    CHECK(errors.begin()->second.rows > 20);
+    CHECK(errors.begin()->second.mean < t.at_most);
   }
 }
 
@@ -64,11 +65,13 @@ TEST_CASE("attention of both passes is told to within 12 % on average, in each p
   const auto rows = measured::read_measurements(text.str(), file).kernels;
   CHECK(rows.size() == 330);
   for (const char* device : {"gb200-186gb", "gb300-288gb", "h200-sxm-141gb"}) {
-    for (const auto& fit : fit::compare_kernels(profiles::device_profile(device), rows, {})) {
+    std::vector<measured::KernelMeasurement> own = rows;
+    std::erase_if(own, [&](const auto& m) { return m.device != device; });
+    for (const auto& [kind, errors] : test::kernel_errors(profiles::device_profile(device), own)) {
       CAPTURE(device);
-      CAPTURE(pcg::to_text(fit.kind));
-      CAPTURE(pcg::to_text(fit.precision));
-      CHECK(fit.provenance.held_out_error < 0.12);
+      CAPTURE(pcg::to_text(kind.first));
+      CAPTURE(pcg::to_text(kind.second));
+      CHECK(errors.mean < 0.12);
     }
   }
 }
@@ -88,12 +91,12 @@ TEST_CASE("products and attention that one H200 measured are told by its profile
     text << in.rdbuf();
     const auto rows = measured::read_measurements(text.str(), file).kernels;
     CHECK(rows.size() > 60);
-    for (const auto& fit : fit::compare_kernels(profiles::device_profile(s.device), rows, {.devices = {"h200-sxm-141gb"}})) {
+    for (const auto& [kind, errors] : test::kernel_errors(profiles::device_profile(s.device), rows)) {
       CAPTURE(s.file);
       CAPTURE(s.device);
-      CAPTURE(pcg::to_text(fit.precision));
-      CHECK(fit.provenance.held_out_error > 0);
-      CHECK(fit.provenance.held_out_error < s.at_most);
+      CAPTURE(pcg::to_text(kind.second));
+      CHECK(errors.mean > 0);
+      CHECK(errors.mean < s.at_most);
     }
   }
 }
