@@ -9,7 +9,6 @@
 
 #include "profiles/imports/traces/kernel_names.hpp"
 #include "scenarios/answer/run.hpp"
-#include "sim/kernel_sums.hpp"
 
 namespace confidence {
 namespace {
@@ -32,11 +31,21 @@ void check_points(const measured::StepTable& table, std::span<const measured::Po
   sink.throw_if_any();
 }
 
-std::vector<sim::KernelSum> forecast_kernels(const measured::Point& p) {
-  const scenarios::Scenario scenario = scenarios::load_scenario(measured::scenario_of(p), {});
-  const scenarios::Run run = scenarios::run_scenario(scenario, {}).runs.at(0);
+// Of the first GPU. A span's time is shared out among its kernels as they take alone.
+SecondsByKind forecast_kernels(const measured::Point& p) {
+  scenarios::RunOptions traced;
+  traced.trace = true;
+  const scenarios::Run run = scenarios::run_scenario(scenarios::load_scenario(measured::scenario_of(p), {}), traced).runs.at(0);
   if (!run.simulation) base::refuse(p.mark, "", "the point has no plan", "run it as a scenario to see why");
-  return sim::kernel_sums(*run.made, *scenario.base().cluster, base::DeviceId(0), {.framework = scenario.base().framework.profile});
+  SecondsByKind sums;
+  for (const sim::Span& span : run.simulation->spans) {
+    if (span.device != 0 || !span.work.computes()) continue;
+    const sim::TimedKernels& kernels = run.simulation->kernels.at(span.work.kernels);
+    base::Seconds alone;
+    for (const sim::TimedKernel& k : kernels) alone += k.time;
+    for (const sim::TimedKernel& k : kernels) sums[kind_in_steps(k.kernel.kind)] += span.duration * (k.time / alone);
+  }
+  return sums;
 }
 
 // The measured kernels of a step.
@@ -61,10 +70,8 @@ void add_step(std::vector<Item>& items, const measured::StepTable& table, const 
   whole.measured = measured.all;
   SecondsByKind predicted;
   try {
-    for (const sim::KernelSum& k : forecast_kernels(point)) {
-      predicted[kind_in_steps(k.kind)] += k.time;
-      whole.predicted += k.time;
-    }
+    predicted = forecast_kernels(point);
+    for (const auto& [kind, time] : predicted) whole.predicted += time;
   } catch (const base::InputError& e) { whole.failure = e.diagnostics().front().message; }
   StepDifferences differences;
   SecondsByKind kinds = predicted;
