@@ -75,6 +75,22 @@ TEST_CASE("where only short names are there, a kernel has its short name") {
   CHECK(t.names[t.kernels[0].name] == "sgemm");
 }
 
+TEST_CASE("a kernel was launched by the call of its process with its correlation, and may have its mangled name alone") {
+  const std::string process = std::to_string(std::int64_t{0x1000000} * 7);
+  const ImportedTrace t = made::import_text(database(
+      {"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, "
+       "globalPid INTEGER, mangledName INTEGER)",
+       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5000, 6000, 0, 1, 3, " + process + ", 77), (7000, 8000, 0, 1, 4, " + process +
+           ", 77)",
+       "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER)",
+       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (4000, 4100, " + process + " + 12, 3), (1000, 1100, 12, 4)",
+       "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)", "INSERT INTO StringIds VALUES (77, '_Z5sgemmv')"}));
+  REQUIRE(t.kernels.size() == 2);
+  CHECK(t.names[t.kernels[0].name] == "_Z5sgemmv");
+  CHECK(t.kernels[0].launched->value() == test::about(-1e-6));  // after the first event, which is the kernel's begin
+  CHECK(!t.kernels[1].launched);                                // the call is another process's
+}
+
 TEST_CASE("starts count from the earliest event, whichever is read first") {
   const ImportedTrace t =
       made::import_text(database({kKernels, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5000, 6000, 0, 1, 1), (2000, 3000, 0, 1, 1)"}));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <regex>
 #include <set>
@@ -134,12 +135,14 @@ class NsysReader {
   };
   [[nodiscard]] Moment moment(const Statement& s, const std::string& table) const;
   void read_strings();
+  void read_launches();
   void read_kernels();
   void read_moves(const std::string& table, bool copies);
   void read_ranges();
   void read_devices();
   void shift_to_origin();
   [[nodiscard]] std::string string_of(const Statement& s, int column) const;
+  [[nodiscard]] std::optional<base::Seconds> launched(const Statement& s, int process, int correlation);
   void limit() const {
     if (trace_.kernels.size() + trace_.collectives.size() > kMostEvents)
       refuse(db_->file(), fmt::format("has more than {} device events", kMostEvents));
@@ -153,6 +156,7 @@ class NsysReader {
   ImportedTrace trace_;
   std::optional<std::int64_t> origin_;
   std::unordered_map<std::int64_t, std::string> strings_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> launches_;  // by process and correlation: when the host began
   std::size_t ranges_ = 0;
   bool exported_ = false;
 };
@@ -180,16 +184,37 @@ std::string NsysReader::string_of(const Statement& s, int column) const {
   return at == strings_.end() ? std::string() : at->second;
 }
 
+// globalPid and globalTid have the process in the same bits.
+std::int64_t process_of(std::int64_t global) { return global / 0x1000000 % 0x1000000; }
+
+void NsysReader::read_launches() {
+  const std::string table = "CUPTI_ACTIVITY_KIND_RUNTIME";
+  const auto columns = db_->columns(table);
+  if (!columns.contains("start") || !columns.contains("correlationId")) return;
+  for (const Statement s = db_->prepare(select(table, columns, {"start", "globalTid", "correlationId"})); db_->next(s);)
+    launches_.try_emplace({process_of(sqlite3_column_int64(s.get(), 1)), sqlite3_column_int64(s.get(), 2)},
+                          sqlite3_column_int64(s.get(), 0));
+}
+
+std::optional<base::Seconds> NsysReader::launched(const Statement& s, int process, int correlation) {
+  const auto at = launches_.find({process_of(sqlite3_column_int64(s.get(), process)), sqlite3_column_int64(s.get(), correlation)});
+  const bool known = at != launches_.end() && std::abs(at->second / 2) < kMostNanoseconds / 2;
+  return known ? std::optional(since_origin(at->second)) : std::nullopt;
+}
+
 void NsysReader::read_kernels() {
   const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
   const auto columns = db_->columns(table);
   if (columns.empty()) return;
   exported_ = true;
-  for (const Statement s = db_->prepare(select(table, columns, {"start", "end", "deviceId", "streamId", "demangledName", "shortName"}));
+  for (const Statement s = db_->prepare(
+           select(table, columns,
+                  {"start", "end", "deviceId", "streamId", "globalPid", "correlationId", "demangledName", "shortName", "mangledName"}));
        db_->next(s);) {
     const Moment m = moment(s, table);
-    std::string name = string_of(s, 4);
-    if (name.empty()) name = string_of(s, 5);
+    std::string name = string_of(s, 6);
+    for (const int other : {7, 8})
+      if (name.empty()) name = string_of(s, other);
     const int device = sqlite3_column_int(s.get(), 2);
     const std::int64_t stream = sqlite3_column_int64(s.get(), 3);
     const base::Seconds start = since_origin(m.start), duration(static_cast<double>(m.end - m.start) * 1e-9);
@@ -199,7 +224,8 @@ void NsysReader::read_kernels() {
                            .device = device,
                            .stream = stream,
                            .start = start,
-                           .duration = duration};
+                           .duration = duration,
+                           .launched = launched(s, 4, 5)};
       trace_.collectives.push_back(std::move(c));
     } else {
       trace_.kernels.push_back({.name = trace_.names.id(name),
@@ -208,7 +234,8 @@ void NsysReader::read_kernels() {
                                 .device = device,
                                 .stream = stream,
                                 .start = start,
-                                .duration = duration});
+                                .duration = duration,
+                                .launched = launched(s, 4, 5)});
     }
     limit();
   }
@@ -288,7 +315,11 @@ void NsysReader::shift_to_origin() {
     for (const auto& i : items) first = std::min(first, *i.start);
   };
   const auto shift = [&](auto& items) {
-    for (auto& i : items) *i.start -= first;
+    for (auto& i : items) {
+      *i.start -= first;
+      if constexpr (requires { i.launched; })
+        if (i.launched) *i.launched -= first;
+    }
   };
   look(trace_.kernels), look(trace_.collectives), look(trace_.iterations);
   shift(trace_.kernels), shift(trace_.collectives), shift(trace_.iterations);
@@ -296,6 +327,7 @@ void NsysReader::shift_to_origin() {
 
 ImportedTrace NsysReader::read() {
   read_strings();
+  read_launches();
   read_kernels();
   read_moves("CUPTI_ACTIVITY_KIND_MEMCPY", true);
   read_moves("CUPTI_ACTIVITY_KIND_MEMSET", false);
