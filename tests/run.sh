@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BUILD JOBS: runs every suite of a build and ends with one line, "tests: N passed, N failed, N skipped", which counts test cases, not
-# suites. Skipped are the cases that need measurements from outside the repository (tests/shared_data.hpp), where these are not there, and
-# suites for which this machine lacks a program. The exit is that of ctest.
+# suites. Skipped are slow cases, which only --no-skip runs, cases that need measurements from outside the repository (tests/shared_data.hpp),
+# where these are not there, and suites for which this machine lacks a program. The exit is that of ctest.
 ctest --test-dir "$1" -j "$2" --output-on-failure
 status=$?
 awk '
@@ -17,7 +17,7 @@ awk '
     if (skipped) without = without " " suite
   }
   END {
-    if (s) print "skipped for want of ../shared/data, or of a program, in:" without
+    if (s) print "skipped (slow cases, which --no-skip runs, or for want of ../shared/data or a program) in:" without
     print "tests: " p + 0 " passed, " f + 0 " failed, " s + 0 " skipped"
   }
 ' "$1/Testing/Temporary/LastTest.log"
