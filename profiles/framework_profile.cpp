@@ -181,6 +181,7 @@ FrameworkProfile read_framework(base::MapReader& map) {
   f.blocking_launches = map.boolean("blocking_launches").value_or(false);
   f.sequence_first = map.boolean("sequence_first").value_or(false);
   f.prefetch_units = static_cast<int>(map.integer("prefetch_units", 0, 1000).value_or(f.prefetch_units));
+  f.keeps_root_unit = map.boolean("keeps_root_unit").value_or(false);
   f.stops_recomputation_early = map.boolean("stops_recomputation_early").value_or(false);
   f.unit_copies = part("unit_copies", read_unit_copies);
   f.transformer_dropout = map.number("transformer_dropout", 0, 1).value_or(0);

@@ -143,6 +143,7 @@ struct FrameworkProfile {
   BySchedule overlap_stage_boundary{true, true};
   BySchedule host_waits_for_stage;         // the host waits for a stage boundary's data before it launches what reads them
   int prefetch_units = 1;                  // ZeRO-3: weights are gathered at most this many blocks ahead of the one being computed
+  bool keeps_root_unit = false;            // and those of blocks that are no layers stay whole from a forward pass to its backward pass
   double transformer_dropout = 0;          // of a transformer that says nothing of dropout: the default of the framework's options
   bool unfused_experts = false;            // each expert's product is a kernel of its own; else one takes all experts
   bool sorts_exchanged_tokens = false;     // tokens that came by all-to-all are sorted by expert, and back, in passes of their own
@@ -185,6 +186,11 @@ struct Overlaps {
 // How many blocks ahead ZeRO-3 gathers weights: as the plan says, else as the framework does.
 [[nodiscard]] inline int prefetch_units(const FrameworkProfile& framework, const pcg::Plan& plan) {
   return plan.memory.zero.prefetch.value_or(framework.prefetch_units);
+}
+
+// Whether ZeRO-3 keeps a block's gathered weights for the backward pass: as the plan says of all, and the framework of those of no layer.
+[[nodiscard]] inline bool keeps_gathered(const FrameworkProfile& framework, const pcg::Plan& plan, int block) {
+  return plan.memory.zero.keeps_weights || (framework.keeps_root_unit && !plan.pcg.blocks()[static_cast<std::size_t>(block)].weighty);
 }
 
 // Returns the profile that ships for a framework.

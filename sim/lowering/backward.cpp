@@ -136,7 +136,7 @@ void BackwardEmitter::begin_block(std::uint32_t node) {
   if (!ahead) buckets_.flush_block();
   current_block_ = block;
   prefetch_offloaded(node);
-  if (!l_.plan.memory.zero.keeps_weights) {
+  if (!profiles::keeps_gathered(l_.framework, l_.plan, block)) {
     const auto gathered = gathers_.before(node);
     pending_.insert(pending_.end(), gathered.begin(), gathered.end());
   }
@@ -217,7 +217,7 @@ void BackwardEmitter::emit_node(std::uint32_t node) {
   pending_.clear();
   // The recomputation has cast the weight that was gathered again for both.
   if (Compute made = work_on_gathered_weight(l_, node);
-      !made.parts.empty() && !ran_again_.contains(node) && !l_.plan.memory.zero.keeps_weights)
+      !made.parts.empty() && !ran_again_.contains(node) && !profiles::keeps_gathered(l_.framework, l_.plan, current_block_))
     w.after.push_back(append({std::move(made), node, w.after, w.waits_on, {}}));
   const std::vector<std::uint32_t> regathered = gather_inputs_again(node, is_left(node) ? Waits{} : w);
   std::vector<std::uint32_t> done = emit_input_gradient(node, w);

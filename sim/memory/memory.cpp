@@ -142,12 +142,15 @@ class MemoryCounter {
     ByBlock most;
     if (plan_.zero < 2) return most;
     const bool shards = pcg::shards_gradients(plan_.zero, plan_.memory.zero);  // else gradients are there for all blocks
-    const bool keeps = plan_.memory.zero.keeps_weights;
     const std::vector<WholeBytes> all = whole_bytes(nodes);
     const double buffer = shards && plan_.zero == 2 ? reduce_buffer(plan_, framework_).value() : 0;
     std::vector<double> stayed = zeros(), parameters_before = zeros();
     std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
-    std::vector<double> prefetched = zeros();
+    std::vector<double> prefetched = zeros(), kept = zeros();
+    const auto is_kept = [&](int block) { return profiles::keeps_gathered(framework_, plan_, block); };
+    for (const auto& [block, members] : by_block(nodes))
+      if (is_kept(block))
+        for (std::size_t d = 0; d < kept.size(); ++d) kept[d] += whole_bytes(members)[d].weights;
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<WholeBytes> bytes = whole_bytes(members);
       std::vector<double>& gathered = most[block] = zeros();
@@ -155,13 +158,13 @@ class MemoryCounter {
         // From the block's forward pass to its backward pass all that come after it are used twice.
         parameters_before[d] += bytes[d].parameters;
         if (2 * (all[d].parameters - parameters_before[d]) < framework_.memory.reuse_distance) stayed[d] += bytes[d].weights;
-        const double weights = keeps ? all[d].weights : std::max(std::min(stayed[d], all[d].weights), bytes[d].weights + prefetched[d]);
+        const double weights =
+            std::max(std::min(stayed[d], all[d].weights), kept[d] + (is_kept(block) ? 0 : bytes[d].weights) + prefetched[d]);
         gathered[d] = (plan_.zero >= 3 ? weights : 0) + (shards ? bytes[d].gradients : 0) + (all[d].gradients > 0 ? buffer : 0);
       }
       // As for the gathers (sim/lowering/weight_traffic.hpp): what is not sharded and reads nothing sharded does not count.
-      if (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 &&
-          std::ranges::none_of(bytes, [](const WholeBytes& b) { return b.weights > 0; }))
-        continue;
+      const bool reads = std::ranges::any_of(bytes, [](const WholeBytes& b) { return b.weights > 0; });
+      if (is_kept(block) || (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 && !reads)) continue;
       ahead.push_back(std::move(bytes));
       if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
       prefetched = zeros();

@@ -56,7 +56,7 @@ TEST_CASE("every key of a framework profile is read") {
   const auto f = load_framework(
       "foreshard: 1\nframework:\n  name: pytorch\n  gradient_bucket: all\n  overlap_gradients: false\n  host_waits_for_stage: true\n"
       "  overlap_stage_boundary: {plain: true, interleaved: false}\n"
-      "  prefetch_units: 3\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
+      "  prefetch_units: 3\n  keeps_root_unit: true\n  fp32_gradient_copy: true\n  fused_gated_activation: true\n"
       "  attention: {a100: 0.3}\n  attention_gradient: {a100: 0.2}\n  sustained: {h100: 0.8}\n"
       "  attention_block_keys: 317\n  attention_gradient_block_keys: 549\n  loss_casts: {forward_bytes: 1 B, backward_bytes: 10 B}\n"
       "  fallback_softmax: {heads: 8, keys: 64, forward_kernels: 2, backward_kernels: 3, forward_bytes: 12 B, backward_bytes: 14 B}\n"
@@ -77,6 +77,7 @@ TEST_CASE("every key of a framework profile is read") {
   CHECK(f.host_waits_for_stage == profiles::BySchedule{true, true});
   CHECK(f.overlap_stage_boundary == profiles::BySchedule{.plain = true, .interleaved = false});
   CHECK(f.prefetch_units == 3);
+  CHECK(f.keeps_root_unit);
   CHECK(f.fp32_gradient_copy);
   CHECK(f.fused_gated_activation);
   CHECK(f.host.basis == profiles::HostBasis::fitted);

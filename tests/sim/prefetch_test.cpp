@@ -179,3 +179,40 @@ TEST_CASE("layers of any size: no gather starts before the layer that lies too f
     RC_ASSERT(further.memory.peak >= r.memory.peak);
   }));
 }
+
+namespace {
+
+// Layers, and a head that is none.
+pcg::Graph with_head(std::int64_t width) {
+  pcg::GraphBuilder b("mlp");
+  b.begin_weightless_block("input");
+  pcg::GraphTensorRef x = b.input("x", {{8, width}, pcg::Element::real});
+  const pcg::GraphTensorRef y = b.input("target", {{8, width}, pcg::Element::real});
+  for (int i = 0; i < kLayers; ++i) {
+    b.begin_block("layer " + std::to_string(i));
+    x = b.add("layer" + std::to_string(i), pcg::Linear{.out = width}, {x});
+  }
+  b.begin_weightless_block("head");
+  x = b.add("head", pcg::Linear{.out = width}, {x});
+  b.add("loss", pcg::SquaredError{}, {x, y});
+  return std::move(b).build();
+}
+
+}  // namespace
+
+TEST_CASE("a framework's root unit is gathered once for both passes, and whole in between") {
+  const auto cluster = test::star(1, 2);
+  const auto plan = sharded(with_head(512));
+  sim::SimulationConfig freed = ahead(1), kept = ahead(1);
+  kept.framework->keeps_root_unit = true;
+  const auto gathers = [&](const sim::SimulationConfig& c) {
+    const sim::SimulationResult r = sim::simulate_plan(plan, cluster, c);
+    return std::ranges::count_if(r.spans, [](const sim::Span& span) { return span.name.starts_with("all_gather weights of "); });
+  };
+  CHECK(gathers(freed) == gathers(kept) + 1);
+  // Beside two layers; what the head's own pass had saved is free by then.
+  const double layer = 512 * 512 * 4.0,
+               more = (sim::memory_of(plan, cluster, kept).peak - sim::memory_of(plan, cluster, freed).peak).value();
+  CHECK(more <= layer);
+  CHECK(more > 0.9 * layer);
+}
