@@ -35,6 +35,7 @@ HostCosts read_host(base::MapReader& map) {
   h.micro_batch = read("micro_batch");
   h.iteration = read("iteration");
   if (const auto basis = map.choice("basis", host_bases())) h.basis = static_cast<HostBasis>(*basis);
+  h.held_out_spread = map.number("held_out_spread", 0, 10).value_or(0);
   return h;
 }
 

@@ -37,6 +37,8 @@ struct HostCosts {
   base::Seconds micro_batch;       // per micro-batch of a stage and pass: loader, schedule, loss
   base::Seconds iteration;         // per iteration: optimizer step, gradient norm, logging
   HostBasis basis = HostBasis::assumed;
+  // By a trace (scenarios/comparison/calibration.hpp): nine in ten iterations that it was not fitted to are off by no more, as a logarithm.
+  double held_out_spread = 0;  // 0: none was held out
   bool operator==(const HostCosts&) const = default;
 };
 

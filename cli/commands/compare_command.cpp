@@ -99,11 +99,27 @@ std::string calibrate_to(const CompareFlags& f, const scenarios::Scenario& scena
   write_text(framework, found.framework);
   write_text(folder / "scenario.yaml", base::emit_yaml(question));
   base::ProgressLine line(f.verbosity);
-  const scenarios::ScenarioResult result =
-      scenarios::run_scenario(scenarios::load_scenario(question, scenario.directory), options_of(line));
-  for (const scenarios::Run& r : result.runs)
-    if (r.plan == run.plan && r.variant == kCalibratedName && r.simulation)
-      c.calibrated = {r.simulation->iteration_time.value(), r.interval_low.value(), r.interval_high.value()};
+  const auto answered = [&](const std::string& plan) {
+    scenarios::Scenario asked = scenarios::load_scenario(question, scenario.directory);
+    std::erase_if(asked.plans, [&](const scenarios::PlanEntry& p) { return !plan.empty() && p.name != plan; });
+    return scenarios::run_scenario(asked, options_of(line));
+  };
+  const auto calibrated_in = [&](const scenarios::ScenarioResult& result) -> const scenarios::Run* {
+    for (const scenarios::Run& r : result.runs)
+      if (r.plan == run.plan && r.variant == kCalibratedName && r.simulation) return &r;
+    return nullptr;
+  };
+  std::optional<comparison::Misses> held_out;
+  if (!c.held_out.empty()) {
+    const scenarios::ScenarioResult one = answered(run.plan);
+    if (const scenarios::Run* r = calibrated_in(one))
+      held_out = comparison::misses_of(c, r->simulation->iteration_time / run.simulation->iteration_time);
+    if (held_out) write_text(framework, comparison::with_spread(found.framework, *held_out, command + " --calibrate"));
+  }
+  const scenarios::ScenarioResult result = answered("");
+  if (const scenarios::Run* r = calibrated_in(result))
+    c.calibrated = {c.predicted_s * (r->simulation->iteration_time / run.simulation->iteration_time), r->interval_low.value(),
+                    r->interval_high.value(), held_out};
   const std::string table =
       "\n" + reports::text_table(result, {wanted_colour(), wanted_width(), reports::NotesShown::few}, reports::Explained::no);
   return (c.calibrated ? reports::calibration_text(c, found, wanted_width()) : "") + table;

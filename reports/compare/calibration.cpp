@@ -39,11 +39,11 @@ std::string calibration_text(const comparison::Comparison& c, const comparison::
                       base::to_text(base::Seconds(after.high_s - after.low_s)));
   text += fmt::format("error on the iteration that it was fitted to: {} before, {} after\n", error_text(c.predicted_s, c.measured_s),
                       error_text(after.predicted_s, c.measured_s));
-  if (const auto held_out = c.held_out_s())
-    text += fmt::format("error on iterations that it did not see ({} on average): {} before, {} after\n",
-                        base::to_text(base::Seconds(*held_out)), error_text(c.predicted_s, *held_out),
-                        error_text(after.predicted_s, *held_out));
-  else text += "no other iteration to hold it against\n";
+  if (!after.held_out) return text + "nothing was held out, which would narrow the interval: give a trace of two iterations or more\n";
+  const comparison::Misses& h = *after.held_out;
+  text += fmt::format("error on {} {} that it did not see ({} on average): {} before, {} after; nine in ten are within {}\n", h.count,
+                      c.holds_out_devices ? "GPUs" : "iterations", base::to_text(base::Seconds(h.measured_s)), percent(h.before),
+                      percent(h.after), percent(std::expm1(h.spread)));
   return text;
 }
 

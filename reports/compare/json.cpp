@@ -58,7 +58,10 @@ std::string compare_json(const comparison::Comparison& c) {
   if (c.memory) j["peak_memory_bytes"] = {{"measured", count(c.memory->measured)}, {"predicted", count(c.memory->predicted)}};
   if (c.calibrated) {
     j["calibrated"] = {{"predicted_s", c.calibrated->predicted_s}, {"interval_s", {c.calibrated->low_s, c.calibrated->high_s}}};
-    if (const auto held_out = c.held_out_s()) j["calibrated"]["held_out_measured_s"] = *held_out;
+    if (const auto& h = c.calibrated->held_out)
+      for (const auto& [key, value] : {std::pair("measured_s", h->measured_s), std::pair("error_before", h->before),
+                                       std::pair("error_after", h->after), std::pair("spread", h->spread)})
+        j["calibrated"][std::string("held_out_") + key] = value;
   }
   j["notes"] = c.notes;
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

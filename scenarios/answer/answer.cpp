@@ -50,8 +50,12 @@ std::set<std::string> devices_of(const Variant& variant, const pcg::Plan& plan) 
 
 Workload workload_in(const Variant& variant, const pcg::Plan& plan, const sim::SimulationResult& s) {
   Workload workload = workload_of(plan, *variant.cluster, s);
-  workload.kind.own = {.framework = variant.framework.differs(),
-                       .device = std::ranges::any_of(devices_of(variant, plan), profiles::is_file),
+  // Profiles that were held against a trace have residuals of their own.
+  const profiles::HostCosts& host = variant.framework.profile.host;
+  workload.held_out_spread = host.held_out_spread;
+  workload.calibrated = host.held_out_spread > 0 ? calibrated_share(s, host.basis == profiles::HostBasis::fitted) : 0;
+  workload.kind.own = {.framework = host.held_out_spread == 0 && variant.framework.differs(),
+                       .device = host.held_out_spread == 0 && std::ranges::any_of(devices_of(variant, plan), profiles::is_file),
                        .network = profiles::is_file(variant.cluster->network_profile())};
   return workload;
 }

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,6 +14,7 @@
 #include "profiles/device_profile.hpp"
 #include "profiles/fit/profile_text.hpp"
 #include "profiles/profile_files.hpp"
+#include "scenarios/intervals/interval.hpp"
 
 namespace comparison {
 namespace {
@@ -52,22 +55,33 @@ struct KnownKernel {
 };
 using KnownKernels = std::map<decltype(place_of({})), KnownKernel>;
 
-KnownKernels kernels_of(const Comparison& c, const sim::SimulationResult& simulation) {
+bool is_held_out(const Comparison& c, std::size_t device) {
+  return c.holds_out_devices && std::ranges::find(c.held_out, device, &HeldOut::device) != c.held_out.end();
+}
+
+// `memory`: the device's bandwidth, at which a product adds to a buffer besides (sim/kernels/kernel_cost.cpp).
+KnownKernels kernels_of(const Comparison& c, const sim::SimulationResult& simulation, base::BytesPerSecond memory) {
   KnownKernels known;
+  const auto without_adding = [&](const Activity& a, const Activity& forecast) {
+    const pcg::Kernel& k = simulation.kernels[forecast.list][forecast.at].kernel;
+    const double launches = static_cast<double>(a.launches) / static_cast<double>(k.serial_launches);
+    return std::max(0.0, a.duration_s - (k.added / memory).value() * launches);
+  };
   const auto at = [&](const Activity& forecast) -> Sums& {
     profiles::MeasuredKernel m = alone(simulation.kernels[forecast.list][forecast.at]);
     return known.try_emplace(place_of(m), KnownKernel{m, {}}).first->second.sums;
   };
   for (std::size_t d = 0; d < c.devices.size(); ++d) {
+    if (is_held_out(c, d)) continue;
     for (const Activity& a : c.predicted[d].activities)
-      if (a.work == Work::kernel) at(a).add({0, a.duration_s, 0, static_cast<double>(a.launches)});
+      if (a.work == Work::kernel) at(a).add({0, without_adding(a, a), 0, static_cast<double>(a.launches)});
     const std::vector<Activity>& measured = c.devices[d].timeline.activities;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const std::uint32_t counterpart = c.alignments[d].counterpart[i];
       if (measured[i].work != Work::kernel || counterpart == Alignment::kNone) continue;
       const Activity& forecast = c.predicted[d].activities[counterpart];
       if (measured[i].sizes[1] > 0 && !is_same_size(measured[i].sizes, forecast.sizes)) continue;  // several, fused
-      at(forecast).add({measured[i].duration_s, 0, static_cast<double>(measured[i].launches), 0});
+      at(forecast).add({without_adding(measured[i], forecast), 0, static_cast<double>(measured[i].launches), 0});
     }
   }
   return known;
@@ -75,10 +89,10 @@ KnownKernels kernels_of(const Comparison& c, const sim::SimulationResult& simula
 
 std::optional<base::Seconds> launch_of(const Comparison& c, sim::SpanPass pass) {
   std::vector<double> between;
-  for (const MeasuredDevice& d : c.devices) {
+  for (std::size_t d = 0; d < c.devices.size(); ++d) {
     std::vector<double> launched;
-    for (const Activity& a : d.timeline.activities)
-      if (a.work == Work::kernel && a.pass == pass && a.launched_s) launched.push_back(*a.launched_s);
+    for (const Activity& a : c.devices[d].timeline.activities)
+      if (a.work == Work::kernel && a.pass == pass && a.launched_s && !is_held_out(c, d)) launched.push_back(*a.launched_s);
     std::ranges::sort(launched);
     for (std::size_t i = 1; i < launched.size(); ++i) between.push_back(launched[i] - launched[i - 1]);
   }
@@ -97,7 +111,34 @@ std::string device_type_of(const Comparison& c, const scenarios::Variant& varian
 
 std::string microseconds(base::Seconds s) { return fmt::format("{:.2f} us", s.value() * 1e6); }
 
+std::string comment_of(const std::string& made_by) { return fmt::format("{}: {}", fit::kCalibrated, made_by); }
+
+constexpr double kLevel = 0.9;  // of intervals
+
 }  // namespace
+
+std::optional<Misses> misses_of(const Comparison& c, double times) {
+  if (c.held_out.empty()) return std::nullopt;
+  const auto all = static_cast<double>(c.held_out.size());
+  Misses m{.count = c.held_out.size() / (c.holds_out_devices ? 1 : c.devices.size())};
+  double squares = 0;
+  for (const HeldOut& h : c.held_out) {
+    const double ratio = c.predicted[h.device].seconds() / h.measured_s;
+    m.measured_s += h.measured_s / all;
+    m.before += std::abs(ratio - 1) / all;
+    m.after += std::abs(ratio * times - 1) / all;
+    squares += std::pow(std::log(ratio * times), 2) / all;
+  }
+  const boost::math::students_t_distribution<double> student(static_cast<double>(std::max<std::size_t>(m.count, 1)));
+  m.spread = std::max(scenarios::kLeastSpread, boost::math::quantile(student, (1 + kLevel) / 2) * std::sqrt(squares));
+  return m;
+}
+
+std::string with_spread(const std::string& framework, const Misses& held_out, const std::string& made_by) {
+  fit::CommentedYaml software(framework, "framework");
+  software.set("host", "held_out_spread", fmt::format("{:.4f}", held_out.spread), {comment_of(made_by)});
+  return software.text();
+}
 
 Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scenarios::Variant& variant, const std::string& made_by) {
   Calibration result;
@@ -108,8 +149,8 @@ Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scen
   fit::CommentedYaml software(
       framework.file.empty() ? std::string(profiles::framework_text(framework.profile.framework)) : base::read_text_file(framework.file),
       "framework");
-  const std::string comment = fmt::format("{}: {}", fit::kCalibrated, made_by);
-  const KnownKernels known = kernels_of(c, *run.simulation);
+  const std::string comment = comment_of(made_by);
+  const KnownKernels known = kernels_of(c, *run.simulation, device.memory_bandwidth);
   std::map<pcg::KernelKind, Sums> of_kind;
   for (const auto& [place, k] : known) of_kind[k.kernel.kernel.kind].add(k.sums);
 
@@ -144,6 +185,8 @@ Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scen
   for (const auto& [launch, key] :
        {std::pair(result.forward_launch, "forward_kernel"), std::pair(result.backward_launch, "backward_kernel")})
     if (launch) software.set("host", key, microseconds(std::max(base::Seconds(0), *launch - device.launch_overhead)), {comment});
+  if (result.forward_launch && result.backward_launch)
+    software.set("host", "basis", profiles::name_of(profiles::HostBasis::fitted), {comment});
   result.device = fit::with_fitted(text, fitted);
   result.framework = software.text();
   result.device_name = device.name;

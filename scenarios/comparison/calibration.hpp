@@ -27,12 +27,18 @@ struct Calibration {
   std::optional<base::Seconds> forward_launch, backward_launch;  // of one kernel by the host, where the trace has launches
 };
 
+// Returns how far forecasts, and forecasts that are `times` as long, are from what was held out; nullopt: nothing was. Errors of the latter
+// are taken to be normal about 0, so that one more lies within t x their root mean square nine times in ten; t: of Student's distribution
+// with a degree of freedom for each iteration, or GPU, that was held out.
+[[nodiscard]] std::optional<Misses> misses_of(const Comparison& c, double times);
+// Returns the text of a framework's profile with the spread of what was held out in it.
+[[nodiscard]] std::string with_spread(const std::string& framework, const Misses& held_out, const std::string& made_by);
+
 // Returns the profiles that `variant` has for the compared devices with measured kernels in the device's table, and with shares of
-// attention and launch times in the framework's. Kernels that are not aligned change nothing. Of products the mean
-// time of one counts, and fused ones do not. A launch takes the median time between two of one pass, of twenty or more.
-// `made_by`: the command, for the files.
-// Requires: `c` is the comparison of `run`.
-// Throws: base::InputError where the devices are of several types.
+// attention and launch times in the framework's. Kernels that are not aligned, and GPUs that are held out, change nothing. Of products the
+// mean time of one without what it adds to a buffer counts, and fused ones do not. A launch takes the median time between two of one pass,
+// of twenty or more. `made_by`: the command, for the files. Requires: `c` is the comparison of `run`. Throws: base::InputError where the
+// devices are of several types.
 [[nodiscard]] Calibration calibrate(const Comparison& c, const scenarios::Run& run, const scenarios::Variant& variant,
                                     const std::string& made_by);
 

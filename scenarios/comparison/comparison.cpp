@@ -154,16 +154,17 @@ void add_notes(const std::vector<Trace>& traces, const scenarios::Run& run, Comp
       for (const std::string& note : imported->notes) c.notes.push_back(fmt::format("{}: {}", t.file, note));
 }
 
-}  // namespace
-
-std::optional<double> Comparison::held_out_s() const {
-  double sum = 0;
-  for (const MeasuredDevice& d : devices) {
-    if (!d.held_out_s) return std::nullopt;
-    sum += *d.held_out_s;
+void hold_out(Comparison& c) {
+  c.holds_out_devices = std::ranges::any_of(c.devices, [](const MeasuredDevice& d) { return d.held_out_s.empty(); });
+  std::map<std::uint32_t, std::size_t> alike;
+  for (std::size_t d = 0; d < c.devices.size(); ++d) {
+    if (!c.holds_out_devices)
+      for (const double s : c.devices[d].held_out_s) c.held_out.push_back({d, s});
+    else if (alike[c.predicted[d].device]++ % 2 == 1) c.held_out.push_back({d, c.devices[d].timeline.seconds()});
   }
-  return sum / static_cast<double>(devices.size());
 }
+
+}  // namespace
 
 Comparison compare(const scenarios::Scenario& scenario, const scenarios::Run& run, const std::vector<Trace>& traces,
                    std::optional<std::size_t> iteration) {
@@ -177,6 +178,7 @@ Comparison compare(const scenarios::Scenario& scenario, const scenarios::Run& ru
   Comparer comparer(c, simulation.stages.size() > 1);
   for (const MeasuredDevice& d : c.devices) comparer.add(d, device_for(forecast, simulation, d));
   comparer.finish();
+  hold_out(c);
   if (is_foreign(traces)) leave_out_context(*scenario.base().cluster, c.predicted);
   c.memory = peaks_of(c);
   add_notes(traces, run, c);

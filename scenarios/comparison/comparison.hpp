@@ -32,8 +32,8 @@ struct MeasuredDevice {
   bool is_rank_known = true;
   std::string iteration;  // its name; of a trace of our own empty
   FoundBy by = FoundBy::marks;
-  std::size_t iterations = 1;        // that were found
-  std::optional<double> held_out_s;  // the mean of the other settled ones; nullopt: there are none
+  std::size_t iterations = 1;      // that were found
+  std::vector<double> held_out_s;  // every other settled one, which a calibration does not see
   DeviceTimeline timeline;
 };
 
@@ -70,9 +70,24 @@ struct MemoryPeaks {
   base::Bytes measured, predicted;  // the largest of the devices
 };
 
-// The same plan with profiles that the trace was fitted to.
+// What a calibration does not see: an iteration of a device, or a GPU's where another one that does the same was traced, too.
+struct HeldOut {
+  std::size_t device = 0;  // of Comparison::devices
+  double measured_s = 0;
+};
+
+// How far forecasts are from what was held out.
+struct Misses {
+  std::size_t count = 0;         // iterations, or GPUs
+  double measured_s = 0;         // the mean
+  double before = 0, after = 0;  // of |predicted / measured - 1|, the mean
+  double spread = 0;             // HostCosts::held_out_spread
+};
+
+// The same plan with profiles that were fitted to the trace.
 struct Recalibrated {
   double predicted_s = 0, low_s = 0, high_s = 0;
+  std::optional<Misses> held_out;
 };
 
 struct Comparison {
@@ -90,8 +105,9 @@ struct Comparison {
   std::vector<Alignment> alignments;      // one per device
   imports::Names measured_names, predicted_names;
   std::vector<std::string> notes;  // what limits the comparison
+  std::vector<HeldOut> held_out;   // iterations where all devices have some, else GPUs
+  bool holds_out_devices = false;  // so these are left out of the fit
   std::optional<Recalibrated> calibrated;
-  [[nodiscard]] std::optional<double> held_out_s() const;  // the mean over devices; nullopt: some have none
 };
 
 // Returns the forecast of a run of the scenario's base beside the traces. Requires: the run was traced (RunOptions::trace).

@@ -21,7 +21,7 @@ struct Iterations {
   FoundBy by = FoundBy::whole;
   std::vector<Iteration> all;                // in order; never empty
   std::size_t settled = 0;                   // the first that is not warming up
-  [[nodiscard]] std::size_t steady() const;  // the one whose time is the median of the settled ones
+  [[nodiscard]] std::size_t steady() const;  // the one whose time is the median of every other settled one
 };
 
 // Returns the iterations of a device. Marked ones hold the kernels that were launched in them, from the first of these to the first of the

@@ -29,15 +29,11 @@ std::size_t chosen(const Iterations& found, std::optional<std::size_t> wanted, c
   return *wanted;
 }
 
-std::optional<double> held_out(const Iterations& found, const Iteration& chosen) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t i = found.settled; i < found.all.size(); ++i) {
-    if (&found.all[i] == &chosen) continue;
-    sum += found.all[i].end_s - found.all[i].begin_s;
-    ++count;
-  }
-  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+std::vector<double> held_out(const Iterations& found, std::size_t chosen) {
+  std::vector<double> seconds;
+  for (std::size_t i = found.settled; i < found.all.size(); ++i)
+    if (i % 2 != chosen % 2) seconds.push_back(found.all[i].end_s - found.all[i].begin_s);
+  return seconds;
 }
 
 void rename(DeviceTimeline& device, const imports::Names& from, imports::Names& to) {
@@ -79,10 +75,11 @@ std::vector<MeasuredDevice> devices_of(const std::vector<Trace>& traces, std::op
     const std::vector<int> inside = devices_in(trace);
     for (const int number : inside) {
       const Iterations found = iterations_of(trace, number);
-      const Iteration& one = found.all[chosen(found, iteration, traces[t].file)];
+      const std::size_t place = chosen(found, iteration, traces[t].file);
+      const Iteration& one = found.all[place];
       MeasuredDevice& d = devices.emplace_back(
           MeasuredDevice{.file = traces[t].file, .iteration = one.name, .by = found.by, .iterations = found.all.size()});
-      d.held_out_s = held_out(found, one);
+      d.held_out_s = held_out(found, place);
       // A process of a rank sees its own GPU alone, or numbers it among those of its node.
       d.is_rank_known = trace.rank.has_value() || inside.size() > 1;
       d.rank = static_cast<std::uint32_t>(inside.size() > 1 ? number : trace.rank.value_or(static_cast<int>(t)));

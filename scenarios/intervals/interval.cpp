@@ -21,7 +21,6 @@ using base::Yaml;
 
 // Without any measurement the interval is an assumption: rooflines with default efficiencies are taken to be within 30 %.
 constexpr double kUncalibrated = 0.30;
-constexpr double kLeastSpread = 0.01;  // below a percent nothing repeats itself
 
 std::string text_of(const WorkloadKind& k) {
   return fmt::format("{}{}, {}, {}{}, {} precision, {} replicas, {} layers{}", k.framework, k.own.framework ? " of the scenario" : "",
@@ -60,8 +59,13 @@ std::string reason(std::size_t which, const Workload& w, const Measured& measure
 
 constexpr double kWorthSaying = 1.1;  // times as wide
 
-// One sentence: what widens the interval most; else what of its kind was measured.
+// One sentence: that a trace narrows the interval; else what widens it most; else what of its kind was measured.
 base::Note note_for(const IntervalModel& model, const Workload& w) {
+  if (w.held_out_spread > 0)
+    return {
+        base::NoteKind::detail, "interval-calibrated",
+        fmt::format("{:.0f} % of the time is in kernels and launches as a trace has them: there the interval is that of what was held out",
+                    100 * w.calibrated)};
   const Measured measured = measured_for(model, w);
   const Shares unsure = unsure_shares(w, measured);
   Shares widening{};
@@ -79,6 +83,14 @@ base::Note note_for(const IntervalModel& model, const Workload& w) {
         fmt::format("no run of this kind was measured ({}): the interval is that of {} iterations of other kinds", text_of(w.kind), all)};
   return {base::NoteKind::detail, "interval",
           fmt::format("the interval is that of measured runs: {} iterations are of this kind ({})", points, text_of(w.kind))};
+}
+
+// Errors of what a trace measured and of the rest are independent. Before, both were taken to be off by as much as the whole is.
+Spread calibrated_spread(const Spread& before, const Workload& w) {
+  if (w.held_out_spread == 0) return before;
+  const double rest = std::sqrt(1 - w.calibrated * w.calibrated);
+  const auto side = [&](double log) { return std::hypot(w.calibrated * w.held_out_spread, rest * log); };
+  return {-side(before.low), side(before.high)};
 }
 
 constexpr double kMostRatio = 10;  // a factor of 22,000: nothing that was measured is so far off
@@ -260,7 +272,7 @@ Interval interval_for(const IntervalModel& model, const Workload& w, base::Secon
     return {forecast * (1 - kUncalibrated),
             forecast * (1 + kUncalibrated),
             {base::NoteKind::assumption, "interval-assumed", "the interval of +-30 % is an assumption, because no residuals are known"}};
-  const Spread found = spread_for(model, w);
+  const Spread found = calibrated_spread(spread_for(model, w), w);
   return {forecast * std::exp(found.low), forecast * std::exp(found.high), note_for(model, w)};
 }
 

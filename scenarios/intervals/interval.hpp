@@ -29,6 +29,8 @@ struct SpreadGrowth {
   Shares rate{};
 };
 
+inline constexpr double kLeastSpread = 0.01;  // below a percent nothing repeats itself
+
 // A pair of log ratios measured / predicted, low <= 0 <= high: the interval is predicted x [exp(low), exp(high)].
 struct Spread {
   double low = 0, high = 0;
@@ -107,7 +109,8 @@ inline constexpr std::size_t kLeastOfKind = 20;
 [[nodiscard]] double unmeasured_growth(const IntervalModel& model, const Workload& w);
 // Returns how many measured iterations are of the workload's kind.
 [[nodiscard]] std::size_t points_of_kind(const IntervalModel& model, const Workload& w);
-// Returns an interval, which always holds the forecast. A model without groups gives +-30 %, and the note says that this is an assumption.
+// Returns an interval, which always holds the forecast. A share c of the time that a trace measured brings in what that left, h:
+// sqrt((c h)^2 + (1 - c^2) spread^2), each way. A model without groups gives +-30 %, and the note says that this is an assumption.
 [[nodiscard]] Interval interval_for(const IntervalModel& model, const Workload& w, base::Seconds forecast);
 
 // Returns the model that ships: scenarios/intervals/iterations.yaml as it was when the program was built.

@@ -56,19 +56,30 @@ double parameters(const pcg::Pcg& pcg) {
   return sum;
 }
 
-// Kernels' seconds are of all simulated devices; the devices of the breakdown are taken to have the same mixture.
+// Of kernels' seconds. They are of all simulated devices; the devices of the breakdown are taken to have the same mixture.
+double share_of(profiles::Basis basis, const sim::SimulationResult& s) {
+  double kernels = 0;
+  for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
+  return kernels > 0 ? s.compute_by_basis[basis].value() / kernels : 0;
+}
+
 Shares shares_of(const sim::SimulationResult& s, const std::string& network) {
   const base::Seconds own = s.iteration_time - s.breakdown.waits_for_stages();
   if (own.value() <= 0) return {};
-  double kernels = 0;
-  for (const profiles::Basis b : profiles::kBases) kernels += s.compute_by_basis[b].value();
   const double idle = s.breakdown.idle / own, compute = s.breakdown.compute / own;
-  const double by_default = kernels > 0 ? s.compute_by_basis[profiles::Basis::defaults].value() / kernels : 0;
+  const double by_default = share_of(profiles::Basis::defaults, s);
   const auto waits = s.breakdown.exposed_by_link.find(network);
   return {idle, compute * by_default, compute + idle, waits == s.breakdown.exposed_by_link.end() ? 0 : waits->second / own};
 }
 
 }  // namespace
+
+double calibrated_share(const sim::SimulationResult& s, bool launches) {
+  const base::Seconds own = s.iteration_time - s.breakdown.waits_for_stages();
+  if (own.value() <= 0) return 0;
+  const double kernels = s.breakdown.compute / own * share_of(profiles::Basis::measured, s);
+  return std::clamp(kernels + (launches ? s.breakdown.idle / own : 0), 0.0, 1.0);
+}
 
 Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s) {
   Workload w;

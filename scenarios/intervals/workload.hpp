@@ -72,6 +72,8 @@ struct Workload {
   double log2_parameters = 0;  // base-2 logarithm of the number of the model's parameters
   Shares shares{};
   int gpus = 1;
+  double calibrated = 0;       // share of the time in kernels, and in launches, as a trace of this machine has them
+  double held_out_spread = 0;  // HostCosts::held_out_spread
 };
 
 // Whether some run was of a workload's software, and the most GPUs of one over its fabric; 0: there is none.
@@ -86,6 +88,9 @@ struct Measured {
 // Returns the shares that make the forecast less sure. `generic` is no software whose runs could be measured. Beyond the GPUs that were
 // measured the network's share grows with the logarithm of their number, and counts in full at twice as many.
 [[nodiscard]] Shares unsure_shares(const Workload& w, Measured measured);
+
+// Returns the share of the iteration without its bubble in kernels that were measured themselves; `launches`: and in waiting for launches.
+[[nodiscard]] double calibrated_share(const sim::SimulationResult& s, bool launches);
 
 // Returns the features and the numbers of a simulated plan; kind.own is left false. Cost: O(operators).
 [[nodiscard]] Workload workload_of(const pcg::Plan& plan, const topology::Cluster& cluster, const sim::SimulationResult& s);

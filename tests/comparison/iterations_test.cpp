@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostics.hpp"
+#include "scenarios/comparison/comparison.hpp"
 #include "scenarios/comparison/measured.hpp"
 #include "tests/about.hpp"
 
@@ -47,11 +48,25 @@ TEST_CASE("without marks iterations are found by what repeats, else the whole co
   CHECK(whole.all[0].end_s == 3);
 }
 
-TEST_CASE("the steady iteration is the one of median time, without the first") {
+TEST_CASE("the steady iteration is the one of median time of every other one, without the first") {
   Iterations i;
-  i.all = {{"0", 0, 100}, {"1", 100, 103}, {"2", 103, 108}, {"3", 108, 112}};
+  i.all = {{"0", 0, 100}, {"1", 100, 103}, {"2", 103, 110}, {"3", 110, 115}, {"4", 115, 116}, {"5", 116, 120}};
   i.settled = 1;
-  CHECK(i.steady() == 3);  // of 3, 5 and 4 s
+  CHECK(i.steady() == 5);  // of 3, 5 and 4 s; those of 7 and 1 s are for judging a calibration
+}
+
+TEST_CASE("of settled iterations every other one from the chosen one is held out") {
+  imports::ImportedTrace t = trace({"a", "b", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"});
+  for (std::size_t i = 0; i < t.kernels.size(); ++i) t.kernels[i].launched = Seconds(0.25 + 0.5 * static_cast<double>(i));
+  for (int i = 0; i < 6; ++i) t.iterations.push_back({"step " + std::to_string(i), Seconds(i), Seconds(1)});
+  imports::Names names;
+  const auto held_out = [&](std::optional<std::size_t> chosen) { return devices_of({Trace{"t.json", t}}, chosen, names).at(0).held_out_s; };
+  // Settled: 1 to 5, of 2 s each. Of 1, 3 and 5 one is chosen; 2 and 4 are held out.
+  CHECK(held_out(std::nullopt) == std::vector<double>{2, 2});
+  CHECK(held_out(4) == std::vector<double>{2, 2, 2});
+  t.kernels.resize(2);
+  t.iterations.resize(1);
+  CHECK(held_out(std::nullopt).empty());
 }
 
 TEST_CASE("a device without starts has no timeline") {

@@ -108,6 +108,19 @@ TEST_CASE("waiting for the host and kernels without a table widen the spread") {
   CHECK(spread_for(model(), w).high == test::about(0.2 * std::exp(1)));
 }
 
+TEST_CASE("what a trace of this machine measured brings in the spread of what it left, the rest what it had") {
+  Workload w = question();
+  w.calibrated = 0.8;  // of a spread of -0.1 to 0.2 the rest, sqrt(1 - 0.64) = 0.6, keeps -0.06 and 0.12
+  CHECK(std::log(interval_for(model(), w, base::Seconds(1)).high.value()) == test::about(0.2));  // nothing was held out
+  w.held_out_spread = 0.05;
+  const Interval i = interval_for(model(), w, base::Seconds(1));
+  CHECK(std::log(i.low.value()) == test::about(-std::hypot(0.8 * 0.05, 0.06)));
+  CHECK(std::log(i.high.value()) == test::about(std::hypot(0.8 * 0.05, 0.12)));
+  CHECK(i.note.text.starts_with("80 % of the time is in kernels and launches as a trace has them"));
+  w.held_out_spread = 0.5;  // it may be off by more than others
+  CHECK(interval_for(model(), w, base::Seconds(1)).high.value() > std::exp(0.2));
+}
+
 TEST_CASE("shares of software and network widen the spread where no run of them was measured; of generic always") {
   IntervalModel m = model();
   m.growth.rate[2] = 0.5;
