@@ -104,6 +104,24 @@ class Operations(unittest.TestCase):
         self.assertEqual((c["batch"], c["m"], c["n"], c["k"]), (64, 4096, 4096, 128))
 
 
+class Parallel(unittest.TestCase):
+    def test_each_way_of_each_shape_on_several_gpus_alone(self):
+        self.assertEqual(arithmetic.parallel_cases(1), [])
+        cases = arithmetic.parallel_cases(4)
+        self.assertEqual([(c["shape"], c["way"]) for c in cases], [(s, w) for s in ("llama3-8b", "llama-1b") for w in ("sharded", "tensor", "pipelined")])
+        self.assertEqual({c["micro_batches"] for c in cases if c["way"] == "pipelined"}, {8})
+        self.assertEqual(arithmetic.parallel_name(cases[2]), "llama3-8b-l4-pipelined4-b1x8")
+
+    def test_stages_have_equally_many_layers_and_heads_divide(self):
+        for gpus in range(2, 17):
+            for c in arithmetic.parallel_cases(gpus):
+                if c["way"] == "pipelined":
+                    self.assertEqual(c["transformer"]["layers"] % gpus, 0)
+                if c["way"] == "tensor":
+                    self.assertEqual(c["transformer"]["kv_heads"] % gpus, 0)
+        self.assertFalse([c for c in arithmetic.parallel_cases(3) if c["way"] == "tensor"])
+
+
 class Smi(unittest.TestCase):
     def test_clocks_and_power(self):
         text = "345, 3201, 76.5, 30\n1980, 3201, 650.0, 55\n1500, 3201, 400, 50\n[N/A], 1, 2, 3\n\nERROR\n1, 2, 3\nnan, 1, 1, 1\n"
@@ -195,11 +213,15 @@ class Programs(unittest.TestCase):
         done = self.run_script("operations.py", "--dry-run")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rates over time", done.stdout)
+        done = self.run_script("parallel.py", "--dry-run", "--gpus", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("llama-1b-l16-tensor2-b1x1", done.stdout)
 
     def test_merge_writes_one_file(self):
         with tempfile.TemporaryDirectory() as folder:
             kernels, script, smi, out = (os.path.join(folder, n) for n in ("k.json", "i.json", "s.csv", "o.json"))
-            for path, value in ((kernels, measured_part()), (script, Merge.script)):
+            parallel = {"parallel": [{"way": "tensor"}], "left_out": ["parallel: made up"]}
+            for path, value in ((kernels, measured_part()), (script, Merge.script), (os.path.join(folder, "parallel.json"), parallel)):
                 with open(path, "w", encoding="utf-8") as f:
                     json.dump(value, f)
             with open(smi, "w", encoding="utf-8") as f:
@@ -207,7 +229,10 @@ class Programs(unittest.TestCase):
             done = self.run_script("merge.py", kernels, script, "-", smi, "580.1", out)
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(out, encoding="utf-8") as f:
-                self.assertEqual(json.load(f)["iterations"], [{"model": "mlp"}])
+                whole = json.load(f)
+            self.assertEqual(whole["iterations"], [{"model": "mlp"}])
+            self.assertEqual(whole["parallel"], [{"way": "tensor"}])
+            self.assertIn("parallel: made up", whole["left_out"])
             with open(kernels, "w", encoding="utf-8") as f:
                 f.write('{"foreshard_collect": 1')
             self.assertEqual(self.run_script("merge.py", kernels, script, "-", smi, "580.1", out).returncode, 2)

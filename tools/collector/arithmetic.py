@@ -103,6 +103,27 @@ def decoder_name(options):
     return f"{options['shape']}-l{options['layers']}-{'-'.join([*ways, options['attention']])}-b{options['batch']}"
 
 
+def parallel_cases(gpus, tiny=False):
+    """Decoders on all of `gpus` GPUs in the order in which they are run: sharded, tensor-parallel, pipelined. batch: samples of a rank, or of a
+    micro-batch. A way that the shape's heads do not divide into is left out. tiny: sharded is left out, too, which needs a GPU."""
+    if gpus < 2:
+        return []
+    shapes = {"tiny": dict(DECODER_SHAPES["llama-1b"], hidden=64, heads=4, kv_heads=2, ffn=96, sequence=16, vocabulary=128)} if tiny else DECODER_SHAPES
+    cases = []
+    for shape, layers in (("tiny", 4),) if tiny else (("llama3-8b", 4), ("llama-1b", 16)):
+        c = shapes[shape]
+        for way, micro_batches in (("sharded", 1), ("tensor", 1), ("pipelined", 2 * gpus)):
+            if way == "tensor" and c["kv_heads"] % gpus or way == "sharded" and tiny:
+                continue
+            transformer = dict(c, layers=max(layers, gpus) // gpus * gpus if way == "pipelined" else layers)
+            cases.append({"shape": shape, "way": way, "gpus": gpus, "batch": 1, "micro_batches": micro_batches, "transformer": transformer})
+    return cases
+
+
+def parallel_name(case):
+    return f"{case['shape']}-l{case['transformer']['layers']}-{case['way']}{case['gpus']}-b{case['batch']}x{case['micro_batches']}"
+
+
 def kernel_totals(events, steps):
     """[[name, kernels of one step, seconds of one step]], the longest first, of a Kineto trace's events."""
     totals = {}
@@ -186,7 +207,7 @@ def merge(measured, iterations, operations, smi, driver):
         result["environment"]["driver"] = driver
     if smi:
         result["device"]["clocks"] = dict(measured["device"].get("clocks", {}), measured=smi)
-    for what, part, lists in (("operations", operations, ("operations", "sustained")), ("iterations", iterations, ("iterations", "decoders"))):
+    for what, part, lists in (("operations", operations, ("operations", "sustained")), ("iterations", iterations, ("iterations", "decoders", "parallel"))):
         if part is None:
             result["left_out"].append(f"{what}: the script wrote nothing")
             continue

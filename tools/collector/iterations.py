@@ -51,15 +51,19 @@ def timed(torch, run, count):
 
 def trace(torch, step, folder, name, entry):
     """Writes a trace of some steps, and into the entry its name and the kernels of one step."""
-    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with_gpu = torch.cuda.is_available()
+    activities = [torch.profiler.ProfilerActivity.CPU, *([torch.profiler.ProfilerActivity.CUDA] if with_gpu else [])]
     with torch.profiler.profile(activities=activities, record_shapes=True, profile_memory=True) as profiler:
         for i in range(TRACED_STEPS):
             with torch.profiler.record_function(f"ProfilerStep#{i}"):
                 step()
-        torch.cuda.synchronize()
+        if with_gpu:
+            torch.cuda.synchronize()
     entry["trace"] = name + ".json.gz"
     path = os.path.join(folder, entry["trace"])
     profiler.export_chrome_trace(path)
+    if not with_gpu:
+        return
     with gzip.open(path, "rt", encoding="utf-8") as f:
         entry["kernels"] = arithmetic.kernel_totals(json.load(f)["traceEvents"], TRACED_STEPS)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""merge.py KERNELS.json ITERATIONS.json|- OPERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into one file."""
+"""merge.py KERNELS.json ITERATIONS.json|- OPERATIONS.json|- SMI.csv|- DRIVER OUT.json: joins the parts of a measurement into one file; a
+parallel.json beside ITERATIONS.json, too."""
 
 import json
 import os
@@ -17,6 +18,9 @@ def main(arguments):
         with open(kernels, encoding="utf-8") as f:
             measured = json.load(f)
         script, operated = read_part(iterations), read_part(operations)
+        parallel = read_part(os.path.join(os.path.dirname(iterations), "parallel.json"))
+        if script and parallel:
+            script = dict(script, parallel=parallel["parallel"], left_out=script["left_out"] + parallel["left_out"])
         clocks = {}
         if smi != "-" and os.path.exists(smi):
             with open(smi, encoding="utf-8", errors="replace") as f:

@@ -94,7 +94,7 @@ class RotaryAttention(nn.Module):
     def forward(self, x, turns):
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        samples, sequence, hidden = x.shape
+        samples, sequence, _ = x.shape
         q, k = self.q(x).view(samples, sequence, self.heads, self.dim), self.k(x).view(samples, sequence, self.kv_heads, self.dim)
         v = self.v(x).view(samples, sequence, self.kv_heads, self.dim)
         if turns is not None:
@@ -102,7 +102,7 @@ class RotaryAttention(nn.Module):
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION if self.library == "cudnn" else SDPBackend.FLASH_ATTENTION):
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.heads != self.kv_heads)
-        return self.out(y.transpose(1, 2).reshape(samples, sequence, hidden))
+        return self.out(y.transpose(1, 2).reshape(samples, sequence, -1))
 
 
 class GatedMlp(nn.Module):
@@ -212,6 +212,8 @@ def grouped(x, weight, ends):
 class Decoder(nn.Module):
     """A language model of today, c: the keys of a scenario's model.transformer."""
 
+    cross_entropy = staticmethod(F.cross_entropy)
+
     def __init__(self, c, library, recompute):
         super().__init__()
         self.token = nn.Embedding(c["vocabulary"], c["hidden"])
@@ -223,15 +225,22 @@ class Decoder(nn.Module):
         angles = torch.outer(at, 5e5 ** (-torch.arange(half).float() / half)).unsqueeze(1)
         self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles) if c["rope"] else None, persistent=False)
 
-    def forward(self, tokens, labels):
+    def embed(self, tokens):
         x = self.token(tokens)
-        if self.position is not None:
-            x = x + self.position(torch.arange(tokens.shape[1], device=tokens.device))
+        return x if self.position is None else x + self.position(torch.arange(tokens.shape[1], device=tokens.device))
+
+    def run_layers(self, x):
         for layer in self.layers:
             x = layer(x, self.turns)
+        return x
+
+    def loss(self, x, labels):
         x = self.norm(x)
         logits = self.head(x) if self.head is not None else F.linear(x, self.token.weight)
-        return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        return self.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+
+    def forward(self, tokens, labels):
+        return self.loss(self.run_layers(self.embed(tokens)), labels)
 
 
 class Vit(nn.Module):
@@ -287,10 +296,9 @@ class Images(nn.Module):
 
 def resnext_50():
     blocks, entry = [Conv(3, 64, 7, 2, 3), nn.MaxPool2d(3, 2, 1)], 64
-    for stage, depth in enumerate((3, 4, 6, 3)):
-        for i in range(depth):
-            blocks.append(Bottleneck(entry, 128 << stage, 256 << stage, 2 if stage and not i else 1))
-            entry = 256 << stage
+    for stage, i in ((s, i) for s, depth in enumerate((3, 4, 6, 3)) for i in range(depth)):
+        blocks.append(Bottleneck(entry, 128 << stage, 256 << stage, 2 if stage and not i else 1))
+        entry = 256 << stage
     return Images(nn.Sequential(*blocks), 2048, 0)
 
 
@@ -305,19 +313,15 @@ class Branches(nn.Module):
 
 def chain(entry, *convolutions):
     """(out, size, stride, pad) one after the other."""
-    parts = []
-    for out, size, stride, pad in convolutions:
-        parts.append(Conv(entry, out, size, stride, pad))
-        entry = out
-    return nn.Sequential(*parts)
+    entries = [entry, *(out for out, *_ in convolutions)]
+    return nn.Sequential(*(Conv(e, *c) for e, c in zip(entries, convolutions)))
 
 
 def pooled(entry, out):
     return nn.Sequential(nn.AvgPool2d(3, 1, 1), Conv(entry, out, 1))
 
 
-ROW, COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
-ONE = (1, 1, 0)
+ROW, COLUMN, ONE = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0)), (1, 1, 0)
 
 
 def inception_a(entry, pool):
@@ -431,7 +435,7 @@ def build_decoder(shape, options, device):
 
 
 def shard(module):
-    """FSDP2 over this one GPU: weights cast to bf16 as they are gathered, gradients reduced in fp32."""
+    """FSDP2 over this one GPU, or all ranks: weights cast to bf16 as they are gathered, gradients reduced in fp32."""
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -439,7 +443,7 @@ def shard(module):
     if not dist.is_initialized():
         torch.cuda.set_device(0)
         dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
-    mesh = init_device_mesh("cuda", (1,))
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for layer in module.layers:
         fully_shard(layer, mesh=mesh, mp_policy=policy)

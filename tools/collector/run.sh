@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures this machine and writes one file: run.sh [--out FOLDER] [--seconds N] [--device N]
-# Builds the collector (build.sh), runs it and iterations.py, and joins what they wrote: FOLDER/collect.json, traces in FOLDER/traces.
+# Builds the collector (build.sh), runs it, iterations.py and with several GPUs parallel.py, and joins what they wrote: FOLDER/collect.json, traces in FOLDER/traces.
 # README.md says what is measured. Nothing is fetched; the GPU's settings are left as they are.
 set -euo pipefail
 
@@ -53,9 +53,16 @@ fi
 operations=$(($(left) * 45 / 100))
 CUDA_VISIBLE_DEVICES=$device timeout $((operations + 60)) python3 "$here/operations.py" --out "$out/parts/operations.json" \
   --budget "$operations" || status=1
+gpus=$(nvidia-smi --list-gpus 2>/dev/null | wc -l || true)
 rest=$(($(left) - 25))
+[ "$gpus" -lt 2 ] || rest=$((rest * 60 / 100))  # parallel.py has the other part
 CUDA_VISIBLE_DEVICES=$device timeout $((rest + 60)) python3 "$here/iterations.py" --out "$out/parts/iterations.json" \
   --traces "$out/traces" --budget "$rest" || status=1
+rest=$(($(left) - 20))
+if [ "$gpus" -ge 2 ] && [ "$rest" -gt 0 ]; then
+  timeout $((rest + 60)) python3 -m torch.distributed.run --standalone --nproc-per-node "$gpus" "$here/parallel.py" --out "$out/parts/parallel.json" \
+    --traces "$out/traces" --budget "$rest" || status=1
+fi
 stop_smi
 python3 "$here/merge.py" "$out/parts/kernels.json" "$out/parts/iterations.json" "$out/parts/operations.json" "$out/parts/smi.csv" "$driver" "$out/collect.json"
 echo "$out/collect.json after $SECONDS s; tables of it: $here/tables.py; traces for foreshard compare: $out/traces" >&2
