@@ -7,6 +7,7 @@
 #include <set>
 
 #include "problem.hpp"
+#include "profiles/framework_profile.hpp"
 #include "search/planners/alpa/alpa.hpp"
 #include "search/solve/memory_constrained/constrained_operators.hpp"
 #include "tests/about.hpp"
@@ -75,6 +76,23 @@ TEST_CASE("what moves costs at least its bound, and what the oracle says of any 
   for (const int n : {64, 128, 256})
     CHECK(costs.seconds(layout(n, {4, 1}, 1, {0, 1, 2, 3}), layout(n, {1, 1}, 4, {0, 1, 2, 3})) ==
           test::about(bounds.collective(sim::CollectiveKind::all_gather, base::Bytes(n * 64.0 * 4), all).time.value()));
+}
+
+TEST_CASE("an update takes what its weights take: the host's time is an iteration's, whatever its operators") {
+  test::Question q(test::kSmallGpt, 1, 2, 64);
+  pcg::GraphBuilder g("wide");
+  g.add("wide", pcg::Linear{.out = 4096}, {g.input("x", {{64, 4096}, pcg::Element::real})});
+  q.model = std::move(g).build();
+  sim::SimulationConfig config;
+  config.framework = profiles::framework_profile(pcg::Framework::generic);
+  config.framework->host.iteration = base::Seconds(1);
+  const sim::Oracle oracle(q.cluster, config);
+  const search::Problem problem{q.model, q.section, q.cluster, q.training, oracle};
+  search::OperatorCatalog catalog(problem, 2);
+  const auto& costs = catalog.table(catalog.kinds_of(problem.model).back(), {0, 2}).costs;
+  const auto [least, most] = std::ranges::minmax(costs, {}, &search::StrategyCost::update);
+  CHECK(least.update < 0.6 * most.update);  // half of the weights, or all
+  CHECK(most.update < 1);
 }
 
 TEST_CASE("the cheapest strategies together are the cheapest of all combinations") {

@@ -250,7 +250,9 @@ StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<St
       cost.synchronisation +=
           movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
     }
-    if (parameters > 0) cost.update = slowest({&costs.optimizer(problem_.training.optimizer, parameters)});
+    const auto device = [](const sim::Cost::OnType& t) { return t.device.value(); };  // the host's time is the iteration's
+    if (parameters > 0)
+      cost.update = std::ranges::max(costs.optimizer(problem_.training.optimizer, parameters).on_type | std::views::transform(device));
     table.layouts.push_back(
         {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
   }
