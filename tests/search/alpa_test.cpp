@@ -94,7 +94,7 @@ TEST_CASE("signals do not go together with hand-overs that take time") {
   CHECK(key_of_problem("{layers_per_stage: [3, 3]}") == "layers_per_stage");
   CHECK(key_of_problem("{gpus_per_stage: [2, 2], layers_per_stage: [6], clustering: dp}") == "layers_per_stage");
   CHECK(key_of_problem("{gpus_per_stage: [2, 2], stages: 3}") == "stages");
-  CHECK(key_of_problem("{stages: 17}") == "stages");
+  CHECK(key_of_problem("{stages: 33}") == "stages");
   CHECK(key_of_problem("{stages: 17, clustering: dp}") == "stages");
   CHECK(key_of_problem("{stages: 17, clustering: dp, layers: 17}").empty());
 }
@@ -139,6 +139,17 @@ TEST_CASE("there are up to as many stages as layers that operators are clustered
                {.stages = 20, .settings = {.micro_batches = 20}, .parts = {.by = search::Clustering::layers, .layers = 20}});
   REQUIRE(r.best);
   CHECK(r.best->stages == 20);
+}
+
+TEST_CASE("stages of one and of two GPUs make any number of stages in between") {
+  const test::Question q("{transformer: {layers: 24, hidden: 64, heads: 4, vocab: 96, sequence_length: 16}}", 4, 8, 24);
+  for (const search::PartsConfig& parts : {search::PartsConfig{}, search::PartsConfig{.by = search::Clustering::layers, .layers = 24}}) {
+    const search::SearchResult r =
+        in_space(q, search::AlpaSpace::all, {.stages = 24, .settings = {.micro_batches = 24, .recompute = false}, .parts = parts});
+    REQUIRE(r.best);
+    CHECK(r.best->stages == 24);
+  }
+  CHECK(in_space(q, search::AlpaSpace::stages_alone).best.has_value());  // 32 stages
 }
 
 TEST_CASE("Alpa is not worse than given stages, with any number of micro-batches") {

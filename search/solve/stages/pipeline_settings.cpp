@@ -28,9 +28,8 @@ double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg:
 
 // Stages of ZeRO, and whether whole gradients are added up over the micro-batches.
 std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
-  if (config.zero == 0) return {{0, false}};
+  if (config.zero.value_or(config.update_sharding ? 2 : 0) == 0) return {{0, false}};
   if (config.zero) return {{*config.zero, true}, {*config.zero, false}};
-  if (!config.update_sharding) return {{0, false}};
   return {{0, false}, {2, true}};
 }
 
@@ -41,7 +40,7 @@ std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submesh
   std::vector<int> sizes;
   for (int size = 1; size <= devices; ++size) {
     const bool is_in_shape = submeshes == Submeshes::all || size % machine == 0 || std::has_single_bit(static_cast<unsigned>(size));
-    if (is_in_shape && devices % size == 0 && static_cast<std::size_t>(devices / size) <= most_stages &&
+    if (is_in_shape && devices % size == 0 && static_cast<std::size_t>(devices / size) < 2 * most_stages &&
         (machine % size == 0 || size % machine == 0))
       sizes.push_back(size);
   }

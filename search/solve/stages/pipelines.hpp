@@ -45,7 +45,7 @@ struct SettingsConfig {
 // inside a machine only these and whole machines (Alpa, section 5.2).
 enum class Submeshes { all, powers_of_two };
 
-// Returns: sizes of the blocks that one of at most N stages may have, ascending.
+// Returns: sizes of the blocks that one of at most N stages may have, ascending: more than half of what N equal ones would have.
 [[nodiscard]] std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes, std::size_t most_stages);
 
 struct PipelineConfig {

@@ -62,9 +62,7 @@ class StageProgram {
   [[nodiscard]] std::size_t index(std::size_t begin, std::size_t block, std::size_t end) const {
     return (begin * blocks_.size() + block) * ends_ + end;
   }
-  [[nodiscard]] std::size_t state(std::size_t begin, int device) const {
-    return begin * static_cast<std::size_t>(q_.devices + 1) + static_cast<std::size_t>(device);
-  }
+  [[nodiscard]] std::size_t state(std::size_t begin, int device) const { return static_cast<std::size_t>(device) * ends_ + begin; }
 
   // Stages that are within a hundredth of each other.
   struct Rung {
@@ -101,6 +99,9 @@ class StageProgram {
     possible.back() = {q_.parts, q_.parts};
     choice_.assign(1, {});
     std::size_t best = 0;
+    std::vector<std::size_t> last(q_.parts * blocks_.size(), 0);  // by begin and block: the last end of runs that are no slower
+    for (std::size_t i = 0; i < seconds_.size(); ++i)
+      if (seconds_[i] <= slowest) last[i / ends_] = i % ends_;
     for (std::size_t stages = 1; stages <= most_stages_; ++stages) {
       const std::vector<double>& rest = sum.back();
       std::vector<double> here(states, kNever);
@@ -111,11 +112,10 @@ class StageProgram {
           const int next = blocks_[b].start + blocks_[b].size;
           const std::size_t at = state(begin, blocks_[b].start);
           const Ends& ends = possible[static_cast<std::size_t>(next)];
-          for (std::size_t end = std::max(begin + 1, ends.first); end <= ends.last; ++end) {
-            const double s = seconds_[index(begin, b, end)];
-            if (s > slowest || most_after_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
-            const double all = s + rest[state(end, next)];
-            if (all >= here[at]) continue;
+          const std::size_t longest = std::min(ends.last, last[begin * blocks_.size() + b]);
+          for (std::size_t end = std::max(begin + 1, ends.first); end <= longest; ++end) {
+            const double s = seconds_[index(begin, b, end)], all = s + rest[state(end, next)];
+            if (all >= here[at] || s > slowest || most_after_[index(begin, b, end)] + 1 < static_cast<int>(stages)) continue;
             here[at] = all;
             choice[at] = {b, static_cast<std::uint32_t>(end)};
             possible_here[static_cast<std::size_t>(blocks_[b].start)].add(begin);

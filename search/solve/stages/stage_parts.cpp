@@ -15,13 +15,12 @@ namespace {
 
 constexpr double kNoLayers = std::numeric_limits<double>::infinity();
 constexpr double kSumRounding = 1 + 1e-12;  // sums of FLOPs in another order
+constexpr auto larger_of = [](double a, double b) { return std::max(a, b); };
 
 struct Clustered {
   double cost = kNoLayers;
   std::vector<std::size_t> ends;
 };
-
-double larger_of(double a, double b) { return std::max(a, b); }
 
 // The partition into exactly this many layers whose joined cost is the least. `cost` is of layers begin .. end - 1; kNoLayers: they are
 // none.

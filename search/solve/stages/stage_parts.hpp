@@ -36,7 +36,7 @@ inline constexpr double kClusterImbalance = 0.5;
 // Cost: O(chain).
 [[nodiscard]] std::vector<std::size_t> equal_layers(std::span<const ChainOperator> chain, std::size_t layers);
 
-inline constexpr std::size_t kMostStages = 16;  // of segments
+inline constexpr std::size_t kMostStages = 32;  // of segments
 
 // Parts. segments: cuts as they come, up to 64 parts. layers: operators clustered by Alpa's dynamic program.
 // equal_operators: layers with equally many operators. equal_layers: those of the dynamic program, and equally many of them in each
@@ -45,8 +45,8 @@ enum class Clustering { segments, layers, equal_operators, equal_layers };
 
 struct PartsConfig {
   Clustering by = Clustering::segments;
-  std::size_t layers = kMostStages;  // unless by segments
-  std::size_t fewest = 10;           // operators of a segment, where that leaves enough parts for every stage
+  std::size_t layers = 16;  // unless by segments
+  std::size_t fewest = 10;  // operators of a segment, where that leaves enough parts for every stage
   [[nodiscard]] std::size_t most_stages() const { return by == Clustering::segments ? kMostStages : layers; }
 };
 
