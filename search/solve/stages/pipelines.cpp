@@ -184,7 +184,8 @@ double kept_share(const PipelineSearch& s, const StagedGraph& staged) {
 
 // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be.
 double kept_copies(const PipelineSearch& s, const StagedGraph& staged) {
-  const auto most = static_cast<double>(std::min(s.config.parts.most_stages(), staged.parts().size()));
+  const auto most =
+      static_cast<double>(std::min({s.config.parts.most_stages(), staged.parts().size(), static_cast<std::size_t>(s.devices)}));
   return std::min<double>(s.setting.micro_batches, most) / 2 * kept_share(s, staged);
 }
 
