@@ -214,7 +214,7 @@ struct Oracle::State {
     std::vector<CostLine> found;
     for (auto& [plans, line] : candidates) {
       const std::size_t flows = flows_of(plans);
-      effort += (flows <= most_flows ? kCollectiveFlow : kBoundedFlow) * static_cast<double>(flows);
+      effort += (most_flows > 0 ? kCollectiveFlow : kBoundedFlow) * static_cast<double>(flows);
       if (flows <= most_flows) {
         line.seconds_per_byte = (simulate(collective_graph(plans, cluster)).makespan - line.latency).value() / kProbeBytes;
         line.basis = TimeBasis::simulated;
