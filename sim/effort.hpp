@@ -24,7 +24,7 @@ inline constexpr StepCost kEstimatePlan{3e-6, 2e-9};
 inline constexpr StepCost kCountMemory{1.1e-6, 5.5e-9};
 inline constexpr StepCost kSimulatePlan{12e-6, 50e-9};
 inline constexpr base::Seconds kPipelineSlot(60e-9);  // a pass of a micro-batch in a schedule that is gone through
-// A collective that was not met before, and each flow of its algorithms; where none are simulated.
+// A collective that was not met before, and each flow of its algorithms; a flow where the oracle simulates none (0.7 to 2.3 us measured).
 inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6), kBoundedFlow(2e-6);
 // A message or a collective of a movement from one layout to another.
 inline constexpr base::Seconds kReshardTransfer(1.5e-6);

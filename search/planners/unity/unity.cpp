@@ -22,7 +22,7 @@ namespace {
 constexpr Objective kForEstimates{.synchronisation = 0.5};
 constexpr double kShareOfWalk = 0.2;    // of the budget, at most
 constexpr double kShareOfGrid = 0.25;   // of the candidates
-constexpr double kShareOfBlocks = 0.4;  // until then branches may go on blocks that no branch was on
+constexpr double kShareOfBlocks = 0.4;  // of the effort; then branches go on no block that is new: set by hand
 constexpr double kShareOfPipelines = 0.3;
 constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 

@@ -19,8 +19,7 @@ namespace search {
 using LayoutNumber = std::uint32_t;
 
 // Remembers what it was asked: degrees and devices of both layouts say who sends to whom, and the tensor's size how much, so that tensors
-// of many sizes share what is found out. Collectives take what their busiest links need (sim/oracle.hpp). Not for several
-// threads at once.
+// of many sizes share what is found out. Collectives take what their busiest links need (sim/oracle.hpp). Not for several threads at once.
 class MovementCosts {
  public:
   // The problem outlives the object.
