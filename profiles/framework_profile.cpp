@@ -110,6 +110,7 @@ MemoryBehaviour read_memory(base::MapReader& map) {
   m.copied_attention_output = read_map(map, map.optional("copied_attention_output"), "copied_attention_output", read_generations);
   m.reduce_buffer = map.number("reduce_buffer", 0).value_or(0);
   m.reuse_distance = map.number("reuse_distance", 0).value_or(0);
+  m.live_parameters = map.number("live_parameters", 0).value_or(0);
   m.product_workspaces = count("product_workspaces");
   m.product_workspace = map.bytes("product_workspace");
   m.library_workspaces = count("library_workspaces");

@@ -114,6 +114,7 @@ struct MemoryBehaviour {
   // pass of ZeRO 2 runs, always in ZeRO 3.
   double reduce_buffer = 0;
   double reuse_distance = 0;                     // ZeRO 3: gathered weights stay if less parameters are used before they are again
+  double live_parameters = 0;                    // ZeRO 3: a block with a weight of as many is all that is gathered; 0: no limit
   int product_workspaces = 0;                    // of the framework's own products
   std::optional<base::Bytes> product_workspace;  // of one of them, where it is not the device's (DeviceProfile::product_workspace)
   int library_workspaces = 0;                    // of a library of layers, which has the device's
@@ -185,9 +186,11 @@ struct Overlaps {
 };
 [[nodiscard]] Overlaps overlaps_of(const FrameworkProfile& framework, const pcg::Overlap& said);
 
-// How many blocks ahead ZeRO-3 gathers weights: as the plan says, else as the framework does.
-[[nodiscard]] inline int prefetch_units(const FrameworkProfile& framework, const pcg::Plan& plan) {
-  return plan.memory.zero.prefetch.value_or(framework.prefetch_units);
+// How many blocks ahead ZeRO-3 gathers weights: as the plan says, else as the framework does. `largest`: parameters of the largest weight
+// of the block being computed.
+[[nodiscard]] inline int prefetch_units(const FrameworkProfile& framework, const pcg::Plan& plan, double largest) {
+  const double live = framework.memory.live_parameters;
+  return plan.memory.zero.prefetch.value_or(live > 0 && largest >= live ? 0 : framework.prefetch_units);
 }
 
 // Whether ZeRO-3 keeps a block's gathered weights for the backward pass: as the plan says of all, and the framework of those of no layer.

@@ -132,7 +132,7 @@ BackwardEmitter::Waits BackwardEmitter::waits_of(std::uint32_t node) const {
 void BackwardEmitter::begin_block(std::uint32_t node) {
   const int block = l_.plan.pcg.nodes()[node].block;
   if (block == current_block_) return;
-  const bool ahead = profiles::prefetch_units(l_.framework, l_.plan) > 0;
+  const bool ahead = profiles::prefetch_units(l_.framework, l_.plan, 0) > 0;
   if (!ahead) buckets_.flush_block();
   current_block_ = block;
   prefetch_offloaded(node);

@@ -148,17 +148,20 @@ std::vector<std::uint32_t> WeightGathers::before(std::uint32_t node) {
   // One gather per block and group of devices, as FSDP has one flat parameter per unit (arXiv 2304.11277).
   std::map<SyncPatternId, base::Bytes> bytes;
   std::set<pcg::TensorRef> seen;
+  double largest = 0;
   for (std::uint32_t n : nodes_) {
     if (block_of(n) != current_) continue;
     for (std::size_t i = 0; i < l_.flow.origins[n].size(); ++i) {
       const pcg::TensorRef from = l_.flow.origins[n][i];
       if (!l_.plan.pcg.node(from.node).is_weight() || zero_of(l_, from.node.value) < 3 || !seen.insert(from).second) continue;
       const auto input = static_cast<std::uint32_t>(i);
+      largest = std::max(largest, l_.flow.layouts[n].inputs[i].shard_elements());
       bytes[l_.synchronisation.of(n, input).main] += gathered_bytes(l_, n, input);
     }
   }
   is_unit_ = !bytes.empty() || pcg::zero_of_block(l_.variant.zero, l_.plan.memory.zero, current_) >= 3;
-  const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan)) + 1;
+  const std::size_t ahead = static_cast<std::size_t>(profiles::prefetch_units(l_.framework, l_.plan, largest_)) + 1;
+  if (is_unit_) largest_ = largest;
   std::vector<std::uint32_t> gathers;
   for (const auto& [id, size] : bytes) {
     const SyncPattern& pattern = l_.synchronisation.pattern(id);

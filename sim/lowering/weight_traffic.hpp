@@ -61,6 +61,7 @@ class WeightGathers {
   std::span<const std::uint32_t> nodes_;
   int current_ = -1;
   bool is_unit_ = false;             // the current block counts
+  double largest_ = 0;               // parameters of the largest weight of the block that counted last
   std::vector<std::uint32_t> ends_;  // last compute item of each block so far
 };
 

@@ -1,9 +1,9 @@
 #include "sim/memory/memory.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "profiles/device_profile.hpp"
@@ -145,8 +145,8 @@ class MemoryCounter {
     const std::vector<WholeBytes> all = whole_bytes(nodes);
     const double buffer = shards && plan_.zero == 2 ? reduce_buffer(plan_, framework_).value() : 0;
     std::vector<double> stayed = zeros(), parameters_before = zeros();
-    std::deque<std::vector<WholeBytes>> ahead;  // the backward pass comes to these next
-    std::vector<double> prefetched = zeros(), kept = zeros();
+    std::vector<std::vector<WholeBytes>> next;  // the backward pass comes to the last of these next
+    std::vector<double> kept = zeros();
     const auto is_kept = [&](int block) { return profiles::keeps_gathered(framework_, plan_, block); };
     for (const auto& [block, members] : by_block(nodes))
       if (is_kept(block))
@@ -154,6 +154,10 @@ class MemoryCounter {
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<WholeBytes> bytes = whole_bytes(members);
       std::vector<double>& gathered = most[block] = zeros();
+      const double largest = std::ranges::max(bytes, {}, &WholeBytes::largest).largest;
+      std::vector<double> prefetched = zeros();
+      for (const auto& ahead : next | std::views::reverse | std::views::take(profiles::prefetch_units(framework_, plan_, largest)))
+        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += ahead[d].weights;
       for (std::size_t d = 0; d < gathered.size(); ++d) {
         // From the block's forward pass to its backward pass all that come after it are used twice.
         parameters_before[d] += bytes[d].parameters;
@@ -165,11 +169,7 @@ class MemoryCounter {
       // As for the gathers (sim/lowering/weight_traffic.hpp): what is not sharded and reads nothing sharded does not count.
       const bool reads = std::ranges::any_of(bytes, [](const WholeBytes& b) { return b.weights > 0; });
       if (is_kept(block) || (pcg::zero_of_block(plan_.zero, plan_.memory.zero, block) == 0 && !reads)) continue;
-      ahead.push_back(std::move(bytes));
-      if (ahead.size() > static_cast<std::size_t>(profiles::prefetch_units(framework_, plan_))) ahead.pop_front();
-      prefetched = zeros();
-      for (const auto& block_bytes : ahead)
-        for (std::size_t d = 0; d < prefetched.size(); ++d) prefetched[d] += block_bytes[d].weights;
+      next.push_back(std::move(bytes));
     }
     return most;
   }
@@ -245,7 +245,7 @@ class MemoryCounter {
   }
   // Weights that nodes read and ZeRO shares out, and their gradients, each once per device: full shards.
   struct WholeBytes {
-    double weights = 0, gradients = 0, parameters = 0;
+    double weights = 0, gradients = 0, parameters = 0, largest = 0;  // largest: of its weights, in parameters
   };
   [[nodiscard]] std::vector<WholeBytes> whole_bytes(const std::vector<std::uint32_t>& nodes) const {
     std::vector<WholeBytes> per_device(devices_.size());
@@ -258,6 +258,7 @@ class MemoryCounter {
       const double elements = l.shard_elements();
       for (base::DeviceId d : l.devices) {
         per_device[d.value].parameters += elements;
+        per_device[d.value].largest = std::max(per_device[d.value].largest, elements);
         per_device[d.value].weights += elements * (bytes.kept + (zero >= 3 ? bytes.copied : 0));
         if (weight.is_trained()) per_device[d.value].gradients += elements * gradient;
       }

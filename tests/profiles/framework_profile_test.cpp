@@ -70,7 +70,7 @@ TEST_CASE("every key of a framework profile is read") {
       "  memory: {loss_kept: 2 B, loss_temporaries: 8 B, gradient_placeholders: true, half_gradients: true, weighed_activations: true, "
       "product_workspaces: 2,\n"
       "    product_workspace: 32 MiB, library_workspaces: 1, expert_workspaces: 4, copied_attention_output: {a100: true, h100: false},\n"
-      "    allocator_share: 0.05, reduce_buffer: 5e8, reuse_distance: 1e9}\n"
+      "    allocator_share: 0.05, reduce_buffer: 5e8, reuse_distance: 1e9, live_parameters: 2e9}\n"
       "  host: {basis: fitted, forward_kernel: 10 us, launch_jitter: 2 us, expert: 7 us, attention_kernel: 3 us}\n");
   CHECK(f.framework == pcg::Framework::pytorch);
   CHECK(!f.overlap_gradients);
@@ -114,6 +114,7 @@ TEST_CASE("every key of a framework profile is read") {
                                               .copied_attention_output = {"a100"},
                                               .reduce_buffer = 5e8,
                                               .reuse_distance = 1e9,
+                                              .live_parameters = 2e9,
                                               .product_workspaces = 2,
                                               .product_workspace = base::Bytes(32.0 * 1024 * 1024),
                                               .library_workspaces = 1,

@@ -117,6 +117,25 @@ TEST_CASE("a plan's own prefetch goes before the framework's") {
   for (int k = 1; k < kLayers; ++k) CHECK(gather_of(r, k, 0).start >= forward_of(r, k - 1).end);
 }
 
+TEST_CASE("nothing is gathered ahead of a layer with a weight of as many parameters as may be live") {
+  const auto cluster = test::star(1, 2, "10 GB/s", "0 us");
+  const auto plan = sharded(test::mlp(kLayers, kWidth, 8));  // weights make the peak
+  const auto with = [](int units, double live) {
+    sim::SimulationConfig config = ahead(units);
+    config.framework->memory.live_parameters = live;
+    return config;
+  };
+  const auto last_start = [&](const sim::SimulationConfig& c) {
+    return forward_of(sim::simulate_plan(plan, cluster, c), kLayers - 1).start;
+  };
+  const auto peak = [&](const sim::SimulationConfig& c) { return sim::memory_of(plan, cluster, c).peak; };
+  const double weight = kWidth * kWidth;
+  CHECK(last_start(with(1, weight)) == last_start(ahead(0)));
+  CHECK(peak(with(1, weight)) == peak(ahead(0)));
+  CHECK(last_start(with(1, weight + 1)) == last_start(ahead(1)));
+  CHECK(peak(with(1, weight + 1)) == peak(ahead(1)));
+}
+
 TEST_CASE("weights that are kept are all whole when the backward pass begins; accumulated gradients are whole, too") {
   const auto cluster = test::star(1, 2);
   auto plan = sharded(test::mlp(kLayers, 512, 8));

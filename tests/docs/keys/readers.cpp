@@ -371,7 +371,7 @@ std::vector<KeyReader> profile_readers() {
         "B, fp32_shards: true, "
         "weighed_activations: true, "
         "copied_attention_output: {a100: true}, product_workspaces: 1, product_workspace: 1 B, library_workspaces: 1, "
-        "expert_workspaces: 1, allocator_share: 0.1, reduce_buffer: 1, reuse_distance: 1}"})
+        "expert_workspaces: 1, allocator_share: 0.1, reduce_buffer: 1, reuse_distance: 1, live_parameters: 1}"})
     frameworks.push_back(yaml(std::string("foreshard: 1\nframework:\n  name: generic\n  gradient_bucket: 1 MB\n  host: {}\n") + more));
   std::vector<Yaml> networks = yamls({std::string(profiles::network_text("a100-nvswitch"))});
   scenarios::IntervalModel intervals = scenarios::shipped_intervals();
