@@ -76,21 +76,22 @@ TEST_CASE("attention of both passes is told to within 12 % on average, in each p
   }
 }
 
-// A fifth of the shapes, which no fit saw, in each precision.
-TEST_CASE("products and attention that one H200 measured are told by its profile, and in fp8 and tf32 by that of its sister") {
+// A fifth of the shapes, which no fit saw, in each precision; of convolutions those in fp16, of which no fit saw any.
+TEST_CASE("products, attention and convolutions of one H200 are told by its profile, products in fp8 and tf32 by that of its sister") {
   struct Sister {
     const char* file;
     const char* device;
     double at_most;
   };
   for (const Sister& s : {Sister{"products.csv", "h200-sxm-141gb", 0.11}, Sister{"products_fp8_tf32.csv", "h200-sxm-141gb", 0.12},
-                          Sister{"attention.csv", "h200-sxm-141gb", 0.14}, Sister{"products_fp8_tf32.csv", "h100-sxm-80gb", 0.2}}) {
+                          Sister{"attention.csv", "h200-sxm-141gb", 0.14}, Sister{"products_fp8_tf32.csv", "h100-sxm-80gb", 0.2},
+                          Sister{"fp16_convolutions.csv", "h200-sxm-141gb", 0.25}}) {
     const std::string file = std::string(SOURCE_DIRECTORY "/profiles/tables/h200/") + s.file;
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
     const auto rows = measured::read_measurements(text.str(), file).kernels;
-    CHECK(rows.size() > 60);
+    CHECK(rows.size() > 30);
     for (const auto& [kind, errors] : test::kernel_errors(profiles::device_profile(s.device), rows)) {
       CAPTURE(s.file);
       CAPTURE(s.device);
