@@ -252,6 +252,14 @@ class Programs(unittest.TestCase):
                      "operations": [{**norm, "how": "eager", "seconds": 9.0}, {**norm, "how": "fused", "seconds": 4.0}]}
         self.assertEqual(tables.kernel_rows(collected, "x"), [("x", "bf16", "norm", 1, 0, 0, 0, 10, 80, 2.5)])
 
+    def test_products_of_misaligned_channels_have_a_table_of_their_own(self):
+        import tables
+        product = {"precision": "bf16", "kind": "convolution", "batch": 1, "flops": 10, "bytes": 80, "seconds": 1.0}
+        sizes = [("forward", 49, 64, 576), ("forward", 48, 64, 27), ("weight_gradient", 64, 576, 49), ("weight_gradient", 60, 576, 48)]
+        collected = {"kernels": [{**product, "operation": f"conv2d.{o}", "m": m, "n": n, "k": k} for o, m, n, k in sizes]}
+        self.assertEqual([r[4:7] for r in tables.kernel_rows(collected, "x")], [(49, 64, 576), (64, 576, 49)])
+        self.assertEqual([r[4:7] for r in tables.kernel_rows(collected, "x", misaligned=True)], [(48, 64, 27), (60, 576, 48)])
+
 
 if __name__ == "__main__":
     unittest.main()

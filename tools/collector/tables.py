@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""tables.py COLLECT.json DEVICE FOLDER [CLUSTER]: writes FOLDER/kernels.csv, and FOLDER/collectives.csv where collectives were measured and CLUSTER, a
-preset, is named: tables for `foreshard calibrate` and `validate` (docs/formats/measurements.md). DEVICE: a device profile's name.
+"""tables.py COLLECT.json DEVICE FOLDER [CLUSTER]: writes FOLDER/kernels.csv, FOLDER/misaligned.csv, and FOLDER/collectives.csv where collectives were
+measured and CLUSTER, a preset, is named: tables for `foreshard calibrate` and `validate` (docs/formats/measurements.md). DEVICE: a device profile's name.
+misaligned.csv has products on tensor cores whose rows of channels are no multiple of 16 bytes: they run other kernels, and no fit tells both.
 
 A row is the median of the times of equal work. Of PyTorch's operations those that are one kernel have rows; eager parts and variants are for people."""
 
@@ -12,6 +13,7 @@ import sys
 
 KERNEL = ("device", "precision", "kind", "batch", "m", "n", "k", "flops", "bytes", "seconds")
 COLLECTIVE = ("cluster", "nodes", "gpus", "kind", "bytes", "seconds")
+ALIGNED = {"tf32": 4, "bf16": 8, "fp16": 8, "fp8": 16}  # numbers in 16 bytes
 ONE_KERNEL = ("fused", "plain", "cudnn", "compiled")
 
 
@@ -23,10 +25,19 @@ def medians(rows):
     return [(*key, statistics.median(seconds)) for key, seconds in sorted(times.items())]
 
 
-def kernel_rows(collected, device):
+def is_misaligned(kernel):
+    """Of m, n and k those that are no samples or positions count: all but m, and of a gradient of weights all but k."""
+    if kernel["kind"] not in ("matmul", "convolution"):
+        return False
+    channels = ("m", "n") if kernel.get("operation", "").endswith("weight_gradient") else ("n", "k")
+    return any(kernel[c] % ALIGNED.get(kernel["precision"], 1) for c in channels)
+
+
+def kernel_rows(collected, device, misaligned=False):
     operations = [o for o in collected.get("operations", []) if o["how"] in ONE_KERNEL]
     # Attention without FLOPs is of unknown work.
-    timed = [k for k in collected.get("kernels", []) + operations if k["seconds"] is not None and (k["flops"] > 0 or "attention" not in k["kind"])]
+    timed = [k for k in collected.get("kernels", []) + operations
+             if k["seconds"] is not None and (k["flops"] > 0 or "attention" not in k["kind"]) and is_misaligned(k) == misaligned]
     return medians([(device, *(k[c] for c in KERNEL[1:])) for k in timed])
 
 
@@ -54,6 +65,7 @@ def main(arguments):
             raise ValueError(f"{file} is no collector's file of version 1")
         os.makedirs(folder, exist_ok=True)
         write(os.path.join(folder, "kernels.csv"), KERNEL, kernel_rows(collected, device))
+        write(os.path.join(folder, "misaligned.csv"), KERNEL, kernel_rows(collected, device, misaligned=True))
         if len(arguments) == 4:
             write(os.path.join(folder, "collectives.csv"), COLLECTIVE, collective_rows(collected, arguments[3]))
     except (OSError, ValueError, KeyError) as e:
