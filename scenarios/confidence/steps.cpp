@@ -64,14 +64,27 @@ struct MeasuredKernels {
   }
 };
 
+// Libraries run some convolutions as products of the same names. Where a step has both, one kind has the time of both: that which takes
+// longer in the forecast.
+void join_convolutions(SecondsByKind& predicted, SecondsByKind& measured) {
+  std::string_view kept = kind_in_steps(pcg::KernelKind::convolution), other = kind_in_steps(pcg::KernelKind::matmul);
+  if (!predicted.contains(kept)) return;
+  if (predicted[kept] < predicted[other]) std::swap(kept, other);
+  for (SecondsByKind* times : {&predicted, &measured}) {
+    (*times)[kept] += (*times)[other];
+    times->erase(other);
+  }
+}
+
 void add_step(std::vector<Item>& items, const measured::StepTable& table, const measured::Step& step, const measured::Point& point,
-              const MeasuredKernels& measured) {
+              MeasuredKernels measured) {
   Item whole{.subject = Subject::step, .group = point.group, .id = step.point, .where = fmt::format("{}:{}", table.file, step.mark.line)};
   whole.measured = measured.all;
   SecondsByKind predicted;
   try {
     predicted = forecast_kernels(point);
     for (const auto& [kind, time] : predicted) whole.predicted += time;
+    join_convolutions(predicted, measured.by_kind);
   } catch (const base::InputError& e) { whole.failure = e.diagnostics().front().message; }
   StepDifferences differences;
   SecondsByKind kinds = predicted;

@@ -14,7 +14,7 @@ namespace confidence {
 
 // Returns the kind under which a step's kernels are compared. The names of kernels do not tell all kinds apart: a cast is a copy to
 // PyTorch, and the softmax of a loss is as any other. So copies and all that works element by element are one kind, "pointwise", and so are
-// "softmax and loss".
+// "softmax and loss". Products and convolutions of one step are compared together, under the kind that takes longer in the forecast.
 [[nodiscard]] std::string_view kind_in_steps(pcg::KernelKind kind);
 
 // Returns an item per step and kind (Subject::step_kernel: group kind, id point), and after each step's an item of the whole

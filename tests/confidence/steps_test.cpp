@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "scenarios/confidence/validate.hpp"
@@ -73,6 +74,21 @@ TEST_CASE("errors of kinds that cancel in the whole are kept") {
   CHECK(whole.predicted / whole.measured == test::about(1.0));
   CHECK(of_kind(v, "matmul").predicted / of_kind(v, "matmul").measured == test::about(2.0));
   CHECK(whole.step->by_kind.value() == test::about(2 * all - products - 2 * pointwise));
+}
+
+TEST_CASE("products and convolutions of a step are one kind: that which takes longer in the forecast") {
+  ValidationOptions options;
+  options.points_of_steps = measured::read_points(
+      "id,group,cluster,nodes,n_gpus,model,seq,tp,pp,dp,micro_batch,global_batch,recompute,precision,optimizer,framework,measured_s\n"
+      "a,small,dgx-a100-80gb,1,1,resnext-50,1,1,1,1,16,16,none,tf32,adam,pytorch,0.01\n",
+      "p.csv");
+  const Validation v = validate({read_table("point,kernel,count,seconds\na,sgemm,1,0.5\na,implicit_convolve,1,0.25\n", "s.csv")}, options);
+  CHECK(of_kind(v, "convolution").measured == Seconds(0.75));
+  CHECK(std::ranges::none_of(v.items, [](const Item& i) { return i.group == "matmul"; }));
+  double predicted = 0;
+  for (const Item& i : v.items)
+    if (i.subject == Subject::step_kernel) predicted += i.predicted.value();
+  CHECK(v.items.back().predicted.value() == test::about(predicted));
 }
 
 TEST_CASE("a step that no point describes is refused by its place") {
