@@ -13,7 +13,7 @@
 
 #include "base/check.hpp"
 #include "base/hash.hpp"
-#include "search/rules/generation/enumerate.hpp"
+#include "search/rules/generation/families.hpp"
 #include "search/rules/generation/prune.hpp"
 #include "search/rules/language/typing.hpp"
 #include "search/rules/rule_files/builtin_rules.hpp"

@@ -1,10 +1,208 @@
 #include "search/planners/flexflow/walk.hpp"
-#include "sim/effort.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "sim/effort.hpp"
+
 namespace search {
+namespace {
+
+template <class Segments>
+double busy_until(const std::vector<double>& stream, Segments s, double at_least) {
+  for (std::size_t i = s.begin; i < s.end; ++i) at_least = std::max(at_least, stream[i]);
+  return at_least;
+}
+
+template <class Segments>
+double keep_busy(std::vector<double>& stream, Segments s, double until) {
+  for (std::size_t i = s.begin; i < s.end; ++i) stream[i] = until;
+  return until;
+}
+
+}  // namespace
+
+Schedule::Schedule(int devices, std::size_t operators, std::vector<Edge> edges)
+    : devices_(devices), edges_(std::move(edges)), read_by_(operators), reads_(operators) {
+  for (std::uint32_t e = 0; e < edges_.size(); ++e) {
+    read_by_[edges_[e].from].push_back(e);
+    reads_[edges_[e].to].push_back(e);
+  }
+}
+
+// Devices between which no block begins or ends run the same.
+void Schedule::find_segments(std::span<const ScheduledOperator> operators) {
+  const auto begin = [](const ScheduledOperator& o) { return static_cast<std::size_t>(o.start); };
+  const auto end = [](const ScheduledOperator& o) { return static_cast<std::size_t>(o.start + o.devices); };
+  segment_of_.assign(static_cast<std::size_t>(devices_) + 1, 0);
+  for (const ScheduledOperator& o : operators) segment_of_[begin(o)] = segment_of_[end(o)] = 1;
+  std::uint32_t segment = 0;
+  for (std::size_t d = 0; d < segment_of_.size(); ++d) {
+    if (d > 0) segment += segment_of_[d];
+    segment_of_[d] = segment;
+  }
+  segments_ = segment + 1;
+  places_.clear();
+  for (const ScheduledOperator& o : operators) places_.push_back({segment_of_[begin(o)], segment_of_[end(o)]});
+}
+
+// Where gradients are on their way at the same time, each has half of the network until one has ended.
+double Schedule::move(std::uint32_t from, std::uint32_t to, double ready, double seconds) {
+  if (seconds == 0) return ready;
+  const double start = busy_until(movements_, places_[to], busy_until(movements_, places_[from], ready));
+  const double until = busy_until(gradients_, places_[to], busy_until(gradients_, places_[from], start));
+  const double shared = std::min(seconds, until - start);
+  for (const Segments place : {places_[from], places_[to]}) {
+    keep_busy(movements_, place, start + seconds + shared);
+    if (shared > 0) keep_busy(gradients_, place, until + shared);
+  }
+  return start + seconds + shared;
+}
+
+void Schedule::synchronise(std::uint32_t who, double ready, double seconds) {
+  if (seconds == 0) return;
+  const double start = busy_until(gradients_, places_[who], ready);
+  const double shared = std::min(seconds, busy_until(movements_, places_[who], start) - start);
+  keep_busy(gradients_, places_[who], start + seconds + shared);
+}
+
+void Schedule::go_forward(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements) {
+  ready_.assign(operators.size(), 0);
+  for (std::uint32_t o = 0; o < operators.size(); ++o) {
+    const double end = keep_busy(kernels_, places_[o], busy_until(kernels_, places_[o], ready_[o]) + operators[o].forward);
+    for (const std::uint32_t e : read_by_[o])
+      ready_[edges_[e].to] = std::max(ready_[edges_[e].to], move(o, edges_[e].to, end, movements[e].forward));
+  }
+}
+
+void Schedule::go_backward(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements) {
+  ready_.assign(operators.size(), std::ranges::max(kernels_));
+  for (auto o = static_cast<std::uint32_t>(operators.size()); o-- > 0;) {
+    const double end = keep_busy(kernels_, places_[o], busy_until(kernels_, places_[o], ready_[o]) + operators[o].backward);
+    synchronise(o, end, operators[o].synchronisation);
+    for (const std::uint32_t e : reads_[o])
+      ready_[edges_[e].from] = std::max(ready_[edges_[e].from], move(o, edges_[e].from, end, movements[e].backward));
+  }
+}
+
+double Schedule::seconds(std::span<const ScheduledOperator> operators, std::span<const MovementTimes> movements) {
+  if (operators.empty()) return 0;
+  find_segments(operators);
+  for (Stream* s : {&kernels_, &movements_, &gradients_, &sums_}) s->assign(segments_, 0);
+  go_forward(operators, movements);
+  go_backward(operators, movements);
+  for (std::size_t o = 0; o < operators.size(); ++o)
+    for (std::size_t s = places_[o].begin; s < places_[o].end; ++s) sums_[s] += operators[o].update;
+  double last = 0;
+  for (std::size_t s = 0; s < segments_; ++s) last = std::max(last, std::max({kernels_[s], movements_[s], gradients_[s]}) + sums_[s]);
+  return last;
+}
+
+double Schedule::most_on_a_device(std::span<const ScheduledOperator> operators, std::span<const double> amounts) {
+  find_segments(operators);
+  sums_.assign(segments_, 0);
+  for (std::size_t o = 0; o < operators.size(); ++o)
+    for (std::size_t s = places_[o].begin; s < places_[o].end; ++s) sums_[s] += amounts[o];
+  return std::ranges::max(sums_);
+}
+
+Placements::Placements(const topology::Cluster& cluster, OperatorCatalog& catalog)
+    : catalog_(catalog), devices_(cluster.device_count()), machine_(catalog.machine_size()) {}
+
+const Placements::Costed& Placements::costed(KindNumber kind, DeviceBlock block) {
+  const auto [at, is_new] = costed_.try_emplace({kind, block});
+  if (is_new) {
+    at->second = {&catalog_.table(kind, block), next_};
+    next_ += static_cast<std::uint32_t>(at->second.table->strategies.size());
+  }
+  return at->second;
+}
+
+const StrategyCost& Placements::cost(KindNumber kind, const Placement& p) {
+  return costed(kind, catalog_.alike(p.block)).table->costs[p.strategy];
+}
+
+int Placements::devices(KindNumber kind, const Placement& p) {
+  return costed(kind, catalog_.alike(p.block)).table->strategies[p.strategy].sharding.points();
+}
+
+std::vector<DeviceBlock> Placements::blocks_of(int size) const {
+  std::vector<DeviceBlock> blocks;
+  if (size >= machine_) {
+    for (int start = 0; start + size <= devices_; start += size) blocks.push_back({start, size});
+    return blocks;
+  }
+  for (int first = 0; first + machine_ <= devices_; first += machine_) {
+    for (int start = 0; start + size <= machine_; start += size) blocks.push_back({first + start, size});
+    if (machine_ % size != 0) blocks.push_back({first + machine_ - size, size});
+  }
+  return blocks;
+}
+
+const std::vector<std::vector<DeviceBlock>>& Placements::blocks(KindNumber kind) {
+  const auto [at, is_new] = blocks_.try_emplace(kind);
+  if (!is_new) return at->second;
+  at->second.push_back({{0, devices_}});
+  for (int size = devices_ - 1; size >= 1; --size)
+    if ((size < machine_ || (size % machine_ == 0 && devices_ % size == 0)) && catalog_.can_use(kind, size))
+      at->second.push_back(blocks_of(size));
+  return at->second;
+}
+
+Placement Placements::any(KindNumber kind, base::Random& random) {
+  const std::vector<std::vector<DeviceBlock>>& by_size = blocks(kind);
+  const bool is_small = by_size.size() > 1 && random.below(2) == 1;
+  const std::vector<DeviceBlock>& of_size = by_size[is_small ? 1 + random.below(by_size.size() - 1) : 0];
+  const DeviceBlock block = of_size[random.below(of_size.size())];
+  return {block, static_cast<std::uint32_t>(random.below(costed(kind, catalog_.alike(block)).table->strategies.size()))};
+}
+
+// The larger block goes into the first machines, and the other one to where it begins or, where they have no device in common, to the
+// last machines. Both stay where they are in their machines.
+std::pair<DeviceBlock, DeviceBlock> Placements::standing_for(DeviceBlock a, DeviceBlock b) const {
+  if (!catalog_.machines_are_alike()) return {a, b};
+  if (a.size < b.size) {
+    const auto [second, first] = standing_for(b, a);
+    return {first, second};
+  }
+  const DeviceBlock first = catalog_.alike(a);
+  DeviceBlock second = catalog_.alike(b);
+  const bool is_apart = a.start >= b.start + b.size || b.start >= a.start + a.size;
+  if (is_apart && a.start / machine_ != b.start / machine_) second.start += devices_ - (b.size + machine_ - 1) / machine_ * machine_;
+  return {first, second};
+}
+
+Placements::Movement Placements::movement(const EdgeKind& edge, const Placement& from, const Placement& to) {
+  const auto [a, b] = standing_for(from.block, to.block);
+  const Costed &first = costed(edge.from, a), &second = costed(edge.to, b);
+  const std::uint64_t key = (static_cast<std::uint64_t>(first.first + from.strategy) << 32U) | (second.first + to.strategy);
+  const auto [at, is_new] = movements_[edge].try_emplace(key);
+  return {&first.table->layouts[from.strategy], &second.table->layouts[to.strategy], &at->second, is_new};
+}
+
+const KnownMovement& Placements::between(const EdgeKind& edge, const Placement& from, const Placement& to) {
+  const Movement m = movement(edge, from, to);
+  if (!m.is_new) return *m.known;
+  EdgeKind forward = edge;
+  forward.has_gradient = false;
+  MovementTimes& times = m.known->times;
+  times.forward = catalog_.movement_at_least(forward, *m.from, *m.to);
+  if (edge.has_gradient) times.backward = catalog_.movement_at_least(edge, *m.from, *m.to) - times.forward;
+  return *m.known;
+}
+
+const KnownMovement& Placements::resolve(const EdgeKind& edge, const Placement& from, const Placement& to) {
+  const Movement m = movement(edge, from, to);
+  if (m.known->is_exact) return *m.known;
+  EdgeKind forward = edge;
+  forward.has_gradient = false;
+  const double there = catalog_.movement(forward, *m.from, *m.to), both = catalog_.movement(edge, *m.from, *m.to);
+  MovementTimes& times = m.known->times;
+  times = {std::max(times.forward, there), std::max(times.backward, both - there)};
+  m.known->is_exact = true;
+  ++found_out_;
+  return *m.known;
+}
 
 constexpr double kSecondsPerByte = 1e-9;  // 1 ms a megabyte, as FlexFlow's simulator has it
 

@@ -1,10 +1,14 @@
 #include "search/planners/unity/variants.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <queue>
 #include <set>
 
+#include "base/check.hpp"
 #include "pcg/graph/pcg.hpp"
 #include "pcg/graph/stored_weights.hpp"
 #include "search/rules/rewriting/apply.hpp"
@@ -192,6 +196,94 @@ class Rewriting {
   std::size_t evaluated_ = 0;
 };
 
+// Names of the example's nodes as those of the segment that is alike.
+class Names {
+ public:
+  Names(const SegmentGraph& example, const SegmentGraph& original, std::set<std::string>& taken) : taken_(taken) {
+    for (std::size_t n = 0; n < example.graph.nodes().size(); ++n) known_[example.graph.nodes()[n].name] = original.graph.nodes()[n].name;
+    from_ = stem(example.graph.nodes().back().name);
+    to_ = stem(original.graph.nodes().back().name);
+  }
+
+  // A node that was there before, and one that a rule made.
+  [[nodiscard]] const std::string* known(const std::string& name) const {
+    const auto at = known_.find(name);
+    return at == known_.end() ? nullptr : &at->second;
+  }
+  std::string fresh(const std::string& name) {
+    std::string text = name.starts_with(from_) ? to_ + name.substr(from_.size()) : name;
+    while (taken_.contains(text)) text += "'";
+    return text;
+  }
+
+ private:
+  static std::string stem(const std::string& name) { return name.substr(0, name.find('.')); }
+
+  std::map<std::string, std::string> known_;
+  std::string from_, to_;
+  std::set<std::string>& taken_;
+};
+
+// Per node: the occurrences of rules that a cut after it would part. The last operator of a segment stays, so that a cut after an
+// operator that is taken apart is in the way, too.
+std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const rules::Rule> rules,
+                                            const std::optional<rules::Matcher>& matcher) {
+  std::vector<std::size_t> parted(graph.nodes().size(), 0);
+  if (!matcher) return parted;
+  for (const rules::Match& m : matcher->matches()) {
+    const auto [first, last] = std::ranges::minmax(m.nodes, {}, &pcg::NodeId::value);
+    const std::uint32_t end = takes_apart(rules[m.rule]) ? last.value + 1 : last.value;
+    for (std::uint32_t n = first.value; n < end; ++n) ++parted[n];
+  }
+  return parted;
+}
+
+SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
+  pcg::GraphBuilder builder(whole.name());
+  SegmentGraph s;
+  std::map<pcg::GraphTensorRef, pcg::GraphTensorRef> now;
+  std::uint32_t count = 0;
+  std::vector<bool> read_outside(whole.nodes().size(), false);
+  for (std::uint32_t n = 0; n < read_outside.size(); ++n)
+    if (!std::ranges::binary_search(segment.operators, n))
+      for (const pcg::GraphTensorRef t : whole.nodes()[n].inputs) read_outside[t.node.value] = true;
+  for (const std::uint32_t n : segment.operators) {
+    const pcg::GraphNode& node = whole.nodes()[n];
+    if (s.blocks.empty() || s.blocks.back() != node.block) {
+      s.blocks.push_back(node.block);
+      builder.begin_block(whole.blocks()[static_cast<std::size_t>(node.block)]);
+    }
+    std::vector<pcg::GraphTensorRef> inputs;
+    for (const pcg::GraphTensorRef t : node.inputs) {
+      const auto [at, is_new] = now.try_emplace(t);
+      if (is_new) {
+        const pcg::GraphNode& source = whole.node(t.node);
+        const bool is_first = segment.first == t.node.value;
+        BASE_CHECK(is_first || is_source(source), "\"{}\" is outside the segment that reads it", source.name);
+        if (is_first) s.first = pcg::GraphNodeId(count);
+        at->second = is_first ? builder.input(source.name, whole.shape(t)) : builder.add_raw(source.name, source.op, {}).front();
+        s.is_shared.push_back(read_outside[t.node.value]);
+        ++count;
+      }
+      inputs.push_back(at->second);
+    }
+    const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(node.name, node.op, std::move(inputs));
+    s.is_shared.push_back(false);
+    ++count;
+    for (std::size_t o = 0; o < outputs.size(); ++o) now[{pcg::GraphNodeId(n), static_cast<int>(o)}] = outputs[o];
+  }
+  s.graph = std::move(builder).build();
+  return s;
+}
+
+// They compute the same with weights of their own, so that variants of one are variants of the other.
+bool alike(const SegmentGraph& a, const SegmentGraph& b) {
+  const auto same = [](const pcg::GraphNode& m, const pcg::GraphNode& n) {
+    return m.op == n.op && m.inputs == n.inputs && m.outputs == n.outputs && m.block == n.block;
+  };
+  return a.first == b.first && a.is_shared == b.is_shared && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
+}
+
 }  // namespace
 
 bool takes_apart(const rules::Rule& rule) {
@@ -209,6 +301,102 @@ Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> firs
   Variants found = Rewriting(segment, {segment, first_kind, has_gradient, catalog, estimate}, rules, matcher, config).run(budget);
   for (Variant& v : found.variants) v.part = part_of(v.graph, v.segment, v.kinds, catalog, shapes);
   return found;
+}
+
+RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
+                               BranchShapes& shapes)
+    : graph_(graph),
+      rules_(rules),
+      // Nodes of a PCG without parallelism are those of its graph.
+      matcher_(rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))))),
+      catalog_(catalog),
+      shapes_(shapes),
+      kinds_(catalog.kinds_of(graph)),
+      segments_(segments_of(graph, fewest, occurrences_parted(graph, rules, matcher_))) {
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
+    std::size_t like = 0;
+    while (!is_like(like, s)) ++like;
+    example_.push_back(like);
+  }
+}
+
+// Whether what is found for one segment holds for another.
+bool RewrittenModel::is_like(std::size_t a, std::size_t b) const {
+  if (a == b) return true;
+  const Segment &s = segments_[a], &t = segments_[b];
+  return example_[a] == a && alike(segment_graphs_[a], segment_graphs_[b]) &&
+         (!s.first || (kinds_[*s.first] == kinds_[*t.first] && with_gradient(*s.first) == with_gradient(*t.first)));
+}
+
+bool RewrittenModel::with_gradient(std::uint32_t node) const {
+  const OperatorKind& kind = catalog_.kind(kinds_[node]);
+  return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
+}
+
+void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget) {
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    if (example_[s] != s) continue;
+    const std::optional<std::uint32_t> first = segments_[s].first;
+    Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
+                                 catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, budget);
+    evaluated_ += found.evaluated;
+    variants_[s] = std::move(found.variants);
+  }
+}
+
+Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
+  pcg::GraphBuilder builder(graph_.name());
+  Joined result;
+  std::set<std::string> taken;
+  for (const pcg::GraphNode& n : graph_.nodes()) taken.insert(n.name);
+  std::map<std::string, std::uint32_t> sources;  // that are there
+  std::vector<std::vector<pcg::GraphTensorRef>> now;
+  std::optional<pcg::GraphTensorRef> end;  // of the segment before
+  int block = -1;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const SegmentGraph &example = segment_graphs_[example_[s]], &original = segment_graphs_[s];
+    Names names(example, original, taken);
+    std::vector<std::uint32_t>& numbers = result.node.emplace_back();
+    for (const pcg::GraphNode& node : variants(s)[variant[s]].graph.nodes()) {
+      for (; block < original.blocks[static_cast<std::size_t>(node.block)]; ++block)
+        builder.begin_block(graph_.blocks()[static_cast<std::size_t>(block + 1)]);
+      if (example.first && node.name == example.graph.node(*example.first).name && is_source(node)) {
+        numbers.push_back(end->node.value);
+        continue;
+      }
+      const std::string* known = names.known(node.name);
+      const std::string name = known != nullptr ? *known : names.fresh(node.name);
+      if (const auto at = sources.find(name); at != sources.end()) {
+        numbers.push_back(at->second);
+        continue;
+      }
+      taken.insert(name);
+      std::vector<pcg::GraphTensorRef> inputs;
+      for (const pcg::GraphTensorRef t : node.inputs) inputs.push_back({pcg::GraphNodeId(numbers[t.node.value]), t.output});
+      pcg::Operator op = node.op;
+      if (auto* weight = std::get_if<pcg::Weight>(&op))
+        for (pcg::WeightPart& part : weight->parts)
+          if (const std::string* of = names.known(part.of)) part.of = *of;
+      numbers.push_back(builder.add_raw(name, std::move(op), std::move(inputs)).front().node.value);
+      if (is_source(node)) sources[name] = numbers.back();
+    }
+    end = pcg::GraphTensorRef{pcg::GraphNodeId(numbers.back()), 0};
+  }
+  result.graph = std::move(builder).build();
+  return result;
+}
+
+void RewrittenModel::add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const {
+  if (!std::ranges::equal(pcg::serial(plan.pcg).nodes(), with.nodes())) return;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    double before = variants(s)[0].seconds;
+    for (const RuleApplied& r : variants(s)[variant[s]].rules) {
+      plan.rewrites.push_back({r.rule, graph_.nodes()[segments_[s].last].name, base::Seconds(before), base::Seconds(r.seconds)});
+      before = r.seconds;
+    }
+  }
+  if (!plan.rewrites.empty()) plan.summary += fmt::format("; {} rewrite{}", plan.rewrites.size(), plan.rewrites.size() == 1 ? "" : "s");
 }
 
 }  // namespace search

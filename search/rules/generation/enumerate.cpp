@@ -1,6 +1,6 @@
 // Bottom-up: level n holds graphs of n operators.
 
-#include "search/rules/generation/enumerate.hpp"
+#include "search/rules/generation/families.hpp"
 
 #include <algorithm>
 #include <map>

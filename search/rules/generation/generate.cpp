@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "search/rules/generation/enumerate.hpp"
 #include "search/rules/generation/prune.hpp"
 
 namespace rules {

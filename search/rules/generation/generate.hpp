@@ -2,8 +2,7 @@
 // Substitutions, generated: graphs of up to three operators over a family of variables are enumerated and compared by layout and by value
 // at unrelated sizes; pairs of equal graphs are pruned, then proved (../proof/prove.hpp). Start here:
 //   generate.hpp   generate(): the whole, from settings to proved rules
-//   families.hpp   settings(): the variables and operators of each Setting (families.yaml)
-//   enumerate.hpp  enumerate(): all graphs of a setting, and the equal ones among them
+//   families.hpp   settings(): the variables and operators of each Setting (families.yaml); enumerate(): all its graphs, and the equal ones
 //   prune.hpp      prune(): the most general of the equations
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct GenerateStatistics {
   std::int64_t classes = 0;  // of equal graphs, with two members or more
   std::int64_t pairs = 0;    // candidates before pruning
   // Pairs that were dropped: equal to a kept one up to names; a kept one on operators' results; a kept one with variables equal, or with
-  // operators that coincide. A graph with a part that a smaller equation would rewrite is not even built (enumerate.hpp).
+  // operators that coincide. A graph with a part that a smaller equation would rewrite is not even built (families.hpp).
   std::int64_t renamed = 0, common = 0, implied = 0;
   std::int64_t refuted = 0, unproved = 0;  // false at sizes that it was not found with; no proof was found
   double enumerate_s = 0, prove_s = 0;

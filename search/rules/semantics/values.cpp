@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
@@ -13,29 +15,6 @@
 #include "pcg/evaluator/field_kernels.hpp"
 
 namespace rules {
-
-SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
-  std::string letters;
-  for (const Variable& v : variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d) letters += letters_of(dim_size(v.types, d)).value_or("");
-  std::ranges::sort(letters);
-  letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
-  base::Random random(seed / 2);
-  for (std::size_t i = letters.size(); i > 1; --i) std::swap(letters[i - 1], letters[random.below(i)]);
-  if (seed % 2 == 1) std::ranges::reverse(letters);
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
-    small_[index_of(letters[i])] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
-  }
-  constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
-  if (letters.size() == 1) small_[index_of(letters[0])] = kSizesAlone[seed % kSizesAlone.size()];
-}
-
-std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
-  const std::optional<std::int64_t> size = size_of(small_, typing_sizes);
-  if (!size) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
-  return *size;
-}
 namespace {
 
 namespace field = pcg::field;
@@ -231,7 +210,69 @@ Value each(const Value& x, F&& f) {
   return y;
 }
 
+constexpr std::int64_t kLargest = 2048;  // of what an operator reads: no sum of a hundred products of two wraps around
+
+std::int64_t whole(std::uint32_t element) {
+  return element > pcg::field::kPrime / 2 ? static_cast<std::int64_t>(element) - pcg::field::kPrime : static_cast<std::int64_t>(element);
+}
+
+std::uint32_t positive(std::uint32_t element) { return whole(element) > 0 ? element : 0; }
+
+Value max_pool(const Value& x) {
+  Value y = x;
+  const std::int64_t h = x.sizes[2], w = x.sizes[3];
+  for (std::int64_t i = 0; i < std::ssize(y.elements); ++i) {
+    const std::int64_t plane = i / (h * w) * h * w, row = i / w % h, column = i % w;
+    for (std::int64_t r = std::max<std::int64_t>(0, row - 1); r <= std::min(h - 1, row + 1); ++r)
+      for (std::int64_t c = std::max<std::int64_t>(0, column - 1); c <= std::min(w - 1, column + 1); ++c) {
+        const std::uint32_t other = x.elements[static_cast<std::size_t>(plane + r * w + c)];
+        std::uint32_t& most = y.elements[static_cast<std::size_t>(i)];
+        if (whole(other) > whole(most)) most = other;
+      }
+  }
+  return y;
+}
+
+Value applied(Function f, Value x) {
+  for (std::uint32_t& e : x.elements) e = f == Function::relu2 ? pcg::field::multiply(positive(e), positive(e)) : positive(e);
+  return x;
+}
+
+Value value_at(Node n, std::span<const Value* const> in, const SmallSizes& sizes) {
+  if (n.kind == Kind::max_pool) return max_pool(*in[0]);
+  const Function f = std::exchange(n.function, Function::none);
+  return f == Function::none ? value_of(n, in, sizes) : applied(f, value_of(n, in, sizes));
+}
+
+Value small(Value x) {
+  for (std::uint32_t& e : x.elements) e = pcg::field::add(e % 5, pcg::field::kPrime - 2);
+  return x;
+}
+
 }  // namespace
+
+SmallSizes::SmallSizes(std::span<const Variable> variables, std::uint64_t seed) {
+  std::string letters;
+  for (const Variable& v : variables)
+    for (std::size_t d = 0; d < v.types[0].rank; ++d) letters += letters_of(dim_size(v.types, d)).value_or("");
+  std::ranges::sort(letters);
+  letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
+  base::Random random(seed / 2);
+  for (std::size_t i = letters.size(); i > 1; --i) std::swap(letters[i - 1], letters[random.below(i)]);
+  if (seed % 2 == 1) std::ranges::reverse(letters);
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const bool last = i > 0 && i + 1 == letters.size();  // larger than the sum of the two smallest
+    small_[index_of(letters[i])] = static_cast<std::int64_t>(i) + (last ? 4 : 2);
+  }
+  constexpr std::array<std::int64_t, 5> kSizesAlone{4, 7, 3, 5, 2};  // large ones first: few equations that are false hold there
+  if (letters.size() == 1) small_[index_of(letters[0])] = kSizesAlone[seed % kSizesAlone.size()];
+}
+
+std::int64_t SmallSizes::of(const Numbers& typing_sizes) const {
+  const std::optional<std::int64_t> size = size_of(small_, typing_sizes);
+  if (!size) throw std::logic_error(fmt::format("size {} is no sum of the variables' symbols", typing_sizes[0]));
+  return *size;
+}
 
 Value value_of(const Variable& v, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed) {
   const auto size_of = [&](const Variable& u, std::size_t d) { return sizes.of(dim_size(u.types, d)); };
@@ -308,6 +349,27 @@ std::vector<Value> values_of(const Term& t, std::span<const Variable> variables,
     std::array<const Value*, 3> in{};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &values[n.inputs[i]];
     values.push_back(value_of(n, std::span(in).first(n.inputs.size()), sizes));
+  }
+  return values;
+}
+
+std::optional<std::vector<Value>> whole_numbers_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes,
+                                                   std::uint64_t seed) {
+  std::vector<Value> values;
+  values.reserve(t.nodes.size());
+  for (const Node& n : t.nodes) {
+    if (n.kind == Kind::variable) {
+      const Variable& v = variables[n.variable];
+      Value value = value_of(v, variables, sizes, seed);
+      values.push_back(v.types[0].index ? std::move(value) : small(std::move(value)));
+      continue;
+    }
+    std::array<const Value*, 3> in{};
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      in[i] = &values[n.inputs[i]];
+      if (std::ranges::any_of(in[i]->elements, [](std::uint32_t e) { return std::abs(whole(e)) > kLargest; })) return std::nullopt;
+    }
+    values.push_back(value_at(n, std::span(in).first(n.inputs.size()), sizes));
   }
   return values;
 }

@@ -5,8 +5,6 @@
 #include <set>
 #include <tuple>
 
-#include "search/solve/layers/memory_fronts.hpp"
-
 namespace search {
 namespace {
 

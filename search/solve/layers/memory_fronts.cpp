@@ -1,4 +1,4 @@
-#include "search/solve/layers/memory_fronts.hpp"
+#include "search/solve/layers/layer_chain.hpp"
 
 #include <algorithm>
 #include <limits>

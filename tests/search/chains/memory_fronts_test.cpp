@@ -1,5 +1,5 @@
 // Runs of layers whose sums are small whole numbers.
-#include "search/solve/layers/memory_fronts.hpp"
+#include "search/solve/layers/layer_chain.hpp"
 
 #include <doctest/doctest.h>
 
