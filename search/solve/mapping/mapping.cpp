@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "search/solve/operators/elimination.hpp"
 
@@ -273,12 +272,10 @@ BranchCosts Mapping::costs(const Part& part, DeviceBlock block) {
 std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uint32_t first_choice, std::uint32_t last_choice) {
   std::vector<std::uint32_t> edges;
   const ChoiceProblem problem = core_problem(part, block, edges);
-  std::vector<std::vector<std::uint32_t>> left;
-  for (std::size_t i = 0; i < problem.costs.size(); ++i) {
-    std::vector<std::uint32_t>& all = left.emplace_back(problem.costs[i].size());
-    std::iota(all.begin(), all.end(), 0);
-    if (part.tree.core[i] == part.first) all = {first_choice};
-    if (part.tree.core[i] == part.last) all = {last_choice};
+  std::vector<Choices> left = all_choices(problem);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (part.tree.core[i] == part.first) left[i] = {first_choice};
+    if (part.tree.core[i] == part.last) left[i] = {last_choice};
   }
   const Chosen chosen = cheapest(restricted(problem, left));
   std::vector<Placed> placed(part.tree.kinds.size());

@@ -1,9 +1,8 @@
 #pragma once
 // Choices within a limit of bytes: the memory limit of Alpa's integer program (Zheng et al., OSDI'22, section 4.2), where the bytes of a
 // device are a sum over operators. Start here:
-//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound
-//   bucket_tree.hpp           BucketTree: bucket elimination with its tables kept, for min-marginals
-//   byte_fronts.cpp           cheapest_by_fronts(): fronts of cost and bytes over that tree
+//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound; cheapest_by_fronts(): fronts of cost and
+//                             bytes over a BucketTree (elimination.hpp)
 //   constrained_operators.hpp ConstrainedOperators: a problem made of operators; MemoryRoom: which limit matches the simulator
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "search/problem/budget.hpp"
-#include "search/solve/memory_constrained/bucket_tree.hpp"
 #include "search/solve/operators/elimination.hpp"
 
 namespace search {
@@ -75,11 +73,11 @@ struct FrontAnswer {
 // The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
 // get a multiplier: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint,
 // found from line to line) and choices that fit. Choices whose min-marginal at that multiplier is above these are left out (reduced-cost
-// fixing); what is left goes to fronts of costs and bytes (byte_fronts.hpp). Where these are too large, the answer is the best that is
+// fixing); what is left goes to fronts of costs and bytes. Where these are too large, the answer is the best that is
 // known, with the bound.
 
 struct ConstrainedEffort {
-  double most_entries = 1e7;  // of all tables of an elimination
+  double most_entries = 1e8;  // of all tables of an elimination
   FrontLimits fronts;
 };
 

@@ -1,10 +1,9 @@
 #include "search/solve/operators/elimination.hpp"
 
-#include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "sim/effort.hpp"
 
@@ -12,217 +11,192 @@ namespace search {
 namespace {
 
 constexpr std::size_t kFewest = 4;  // choices that an operator keeps where a table would be too large
+constexpr double kUnknownYet = std::numeric_limits<double>::infinity();
 
-// Seconds by the choices of some operators, the last one's fastest.
-struct Factor {
-  std::vector<std::uint32_t> operators;  // ascending
-  std::vector<double> seconds;
-};
-
-// An eliminated operator: its best choice for every choice of its neighbours.
-struct Eliminated {
-  std::uint32_t who = 0;
-  std::vector<std::uint32_t> neighbours;
-  std::vector<std::uint32_t> best;
-};
-
-// Sums of costs by the choices of single operators, and of several together.
-class CostTables {
+// Which operators share costs, those that are left.
+class Neighbours {
  public:
-  explicit CostTables(const ChoiceProblem& problem) : alone_(problem.costs) {
-    for (const ChoiceProblem::Pair& p : problem.pairs) add(p);
-  }
-
-  [[nodiscard]] std::size_t operators() const { return alone_.size(); }
-  [[nodiscard]] const std::vector<double>& alone(std::uint32_t who) const { return alone_[who]; }
-  // Takes out the costs of an operator with others.
-  [[nodiscard]] std::vector<Factor> take(std::uint32_t who) {
-    std::vector<Factor> taken;
-    std::erase_if(together_, [&](auto& entry) {
-      if (!std::ranges::binary_search(entry.first, who)) return false;
-      taken.push_back({entry.first, std::move(entry.second)});
-      return true;
-    });
-    return taken;
-  }
-  void add(Factor more) {
-    if (more.operators.empty()) {
-      seconds_ += more.seconds.front();
-      return;
-    }
-    std::vector<double>& sum = more.operators.size() == 1 ? alone_[more.operators.front()] : together_[more.operators];
-    if (sum.empty()) sum.assign(more.seconds.size(), 0);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more.seconds[i];
-  }
-  // Costs of two operators, which may be one, where no others are left.
-  [[nodiscard]] PairCosts between(std::uint32_t first, std::uint32_t second) const {
-    PairCosts costs{first == second ? 1 : alone_[first].size(), alone_[second].size(), {}};
-    const auto pair = together_.find({std::min(first, second), std::max(first, second)});
-    for (std::size_t r = 0; r < costs.rows; ++r)
-      for (std::size_t c = 0; c < costs.columns; ++c) {
-        double seconds = seconds_ + alone_[second][c];
-        if (first != second) seconds += alone_[first][r];
-        if (pair != together_.end()) seconds += first < second ? pair->second[r * costs.columns + c] : pair->second[c * costs.rows + r];
-        costs.seconds.push_back(seconds);
-      }
-    return costs;
-  }
-  // Where none is left: the one eliminated last knows its choice; with it the one before, and so on.
-  [[nodiscard]] Chosen read_back(const std::vector<Eliminated>& steps) const {
-    Chosen chosen{std::vector<std::uint32_t>(alone_.size(), 0), seconds_};
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      std::size_t entry = 0;
-      for (const std::uint32_t n : step->neighbours) entry = entry * alone_[n].size() + chosen.choice[n];
-      chosen.choice[step->who] = step->best[entry];
-    }
-    return chosen;
-  }
-
- private:
-  void add(const ChoiceProblem::Pair& p) {
-    if (p.first == p.second) {
-      for (std::size_t c = 0; c < alone_[p.first].size(); ++c) alone_[p.first][c] += p.costs->at(c, c);
-      return;
-    }
-    const auto [low, high] = std::minmax(p.first, p.second);
-    Factor both{{low, high}, {}};
-    for (std::size_t a = 0; a < alone_[low].size(); ++a)
-      for (std::size_t b = 0; b < alone_[high].size(); ++b) both.seconds.push_back(low == p.first ? p.costs->at(a, b) : p.costs->at(b, a));
-    add(std::move(both));
-  }
-
-  std::vector<std::vector<double>> alone_;                              // [operator][choice]
-  std::map<std::vector<std::uint32_t>, std::vector<double>> together_;  // by operators, as in Factor
-  double seconds_ = 0;
-};
-
-// Operators that are left, and the choices that they keep.
-class Factors {
- public:
-  explicit Factors(const ChoiceProblem& problem) : costs_(problem), neighbours_(problem.costs.size()) {
-    for (const std::vector<double>& costs : problem.costs) {
-      kept_.emplace_back(costs.size());
-      std::iota(kept_.back().begin(), kept_.back().end(), 0);
-    }
+  explicit Neighbours(const ChoiceProblem& problem) : problem_(problem), of_(problem.costs.size()) {
     for (const ChoiceProblem::Pair& p : problem.pairs) join({p.first, p.second});
   }
-
-  [[nodiscard]] const CostTables& costs() const { return costs_; }
-  // Entries of the table of an operator and its neighbours.
   [[nodiscard]] double table_size(std::uint32_t who) const {
-    double entries = static_cast<double>(kept_[who].size());
-    for (const std::uint32_t n : neighbours_[who]) entries *= static_cast<double>(kept_[n].size());
+    auto entries = static_cast<double>(problem_.costs[who].size());
+    for (const std::uint32_t n : of_[who]) entries *= static_cast<double>(problem_.costs[n].size());
     return entries;
   }
-
-  // Leaves the neighbours of an operator, but for those that stay, so few choices that its table is small. Returns: whether it was before.
-  bool thin_out_around(std::uint32_t who, const std::vector<bool>& stays, double most_entries) {
-    bool was_small = true;
-    while (table_size(who) > most_entries) {
-      const auto largest = std::ranges::max_element(neighbours_[who], {}, [&](std::uint32_t n) { return stays[n] ? 0 : kept_[n].size(); });
-      if (stays[*largest] || kept_[*largest].size() <= kFewest) break;
-      halve(*largest);
-      was_small = false;
-    }
-    return was_small;
-  }
-
-  // Goes through the table of all kept choices of `who` (fastest) and its neighbours.
-  Eliminated eliminate(std::uint32_t who) {
-    const std::vector<std::uint32_t> around(neighbours_[who].begin(), neighbours_[who].end());
-    const std::vector<Factor> factors = costs_.take(who);
-    Eliminated step{who, around, {}};
-    Factor rest{around, {}};
-    std::size_t entries = 1;
-    for (const std::uint32_t n : around) entries *= costs_.alone(n).size();
-    rest.seconds.assign(entries, std::numeric_limits<double>::infinity());
-    step.best.assign(entries, 0);
-    std::vector<std::uint32_t> at(around.size(), 0);  // positions in kept_
-    for (bool more = true; more; more = advance(around, at)) {
-      std::size_t entry = 0;
-      for (std::size_t i = 0; i < around.size(); ++i) entry = entry * costs_.alone(around[i]).size() + kept_[around[i]][at[i]];
-      // Where the choices of the neighbours are fixed, each factor is a row over the choices of `who`.
-      sums_ = costs_.alone(who);
-      for (const Factor& f : factors) add_row(f, who, around, at);
-      for (const std::uint32_t c : kept_[who]) {
-        if (sums_[c] >= rest.seconds[entry]) continue;
-        rest.seconds[entry] = sums_[c];
-        step.best[entry] = c;
-      }
-    }
-    costs_.add(std::move(rest));
-    for (const std::uint32_t n : around) neighbours_[n].erase(who);
-    neighbours_[who].clear();
+  // Returns: its neighbours, ascending, which then are neighbours of each other.
+  std::vector<std::uint32_t> eliminate(std::uint32_t who) {
+    std::vector<std::uint32_t> around(of_[who].begin(), of_[who].end());
+    for (const std::uint32_t a : around) of_[a].erase(who);
     join(around);
-    return step;
+    return around;
   }
 
  private:
   void join(const std::vector<std::uint32_t>& together) {
     for (const std::uint32_t a : together)
       for (const std::uint32_t b : together)
-        if (a != b) neighbours_[a].insert(b);
+        if (a != b) of_[a].insert(b);
   }
 
-  void halve(std::uint32_t who) {
-    std::vector<std::uint32_t>& kept = kept_[who];
-    std::ranges::stable_sort(kept, {}, [&](std::uint32_t c) { return costs_.alone(who)[c]; });
-    kept.resize(std::max(kFewest, kept.size() / 2));
-    std::ranges::sort(kept);
-  }
-
-  bool advance(const std::vector<std::uint32_t>& around, std::vector<std::uint32_t>& at) const {
-    for (std::size_t i = around.size(); i-- > 0;) {
-      if (++at[i] < kept_[around[i]].size()) return true;
-      at[i] = 0;
-    }
-    return false;
-  }
-
-  void add_row(const Factor& f, std::uint32_t who, const std::vector<std::uint32_t>& around, const std::vector<std::uint32_t>& at) {
-    std::size_t base = 0, stride = 0;
-    for (const std::uint32_t o : f.operators) {
-      const std::size_t size = costs_.alone(o).size();
-      base *= size;
-      stride *= size;
-      if (o == who) stride = 1;
-      else base += kept_[o][at[static_cast<std::size_t>(std::ranges::lower_bound(around, o) - around.begin())]];
-    }
-    for (const std::uint32_t c : kept_[who]) sums_[c] += f.seconds[base + c * stride];
-  }
-
-  CostTables costs_;
-  std::vector<std::vector<std::uint32_t>> kept_;     // [operator]: choices, ascending
-  std::vector<std::set<std::uint32_t>> neighbours_;  // [operator]
-  std::vector<double> sums_;
+  const ChoiceProblem& problem_;
+  std::vector<std::set<std::uint32_t>> of_;
 };
 
-struct Elimination {
-  std::vector<Eliminated> steps;
-  bool is_optimal = true;
+std::size_t place_of(const BucketTree::Bucket& b, std::uint32_t who) {
+  return static_cast<std::size_t>(std::ranges::find(b.scope, who) - b.scope.begin());
+}
+
+// A tree none of whose tables is too large, over the choices that are left.
+struct SmallTree {
+  BucketTree tree;
+  std::vector<Choices> left;
+  bool has_all;  // none had to be left out
 };
 
-// Eliminates all operators but those that stay, the one with the smallest table first.
-Elimination eliminate(Factors& factors, const std::vector<bool>& stays, double most_entries) {
-  Elimination done;
-  std::vector<bool> gone = stays;
-  for (std::ptrdiff_t left = std::ranges::count(gone, false); left > 0; --left) {
-    std::uint32_t who = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t o = 0; o < factors.costs().operators(); ++o) {
-      const double entries = gone[o] ? least : factors.table_size(o);
-      if (entries >= least) continue;
-      least = entries;
-      who = o;
+SmallTree small_tree(const ChoiceProblem& problem, std::span<const std::uint32_t> stay, double most_entries) {
+  std::vector<Choices> left = all_choices(problem);
+  for (bool has_all = true;; has_all = false) {
+    BucketTree tree(has_all ? problem : restricted(problem, left), stay);
+    Choices* largest = nullptr;
+    for (const BucketTree::Bucket& b : tree.buckets()) {
+      if (b.entries() <= most_entries) continue;
+      for (const std::uint32_t o : b.scope)
+        if (o != b.who && std::ranges::find(stay, o) == stay.end() && left[o].size() > std::max(kFewest, largest ? largest->size() : 0))
+          largest = &left[o];
+      if (largest) break;
     }
-    done.is_optimal = factors.thin_out_around(who, stays, most_entries) && done.is_optimal;
-    gone[who] = true;
-    done.steps.push_back(factors.eliminate(who));
+    if (!largest) {
+      tree.go_up();
+      return {std::move(tree), std::move(left), has_all};
+    }
+    const std::vector<double>& costs = problem.costs[static_cast<std::size_t>(largest - left.data())];
+    std::ranges::stable_sort(*largest, {}, [&](std::uint32_t c) { return costs[c]; });
+    largest->resize(std::max(kFewest, largest->size() / 2));
+    std::ranges::sort(*largest);
   }
-  return done;
 }
 
 }  // namespace
+
+BucketTree::BucketTree(ChoiceProblem problem, std::span<const std::uint32_t> stay) : problem_(std::move(problem)) {
+  Neighbours neighbours(problem_);
+  const std::size_t count = problem_.costs.size();
+  std::vector<std::size_t> bucket_of(count, count);  // `count`: not yet
+  for (const std::uint32_t o : stay) bucket_of[o] = count - stay.size();
+  std::vector<bool> is_counted(problem_.pairs.size(), false);
+  buckets_.reserve(count + 1);
+  const auto add_bucket = [&](std::uint32_t who, std::vector<std::uint32_t> scope) {
+    Bucket& b = buckets_.emplace_back();
+    b.who = who;
+    b.scope = std::move(scope);
+    for (const std::uint32_t o : b.scope) b.sizes.push_back(problem_.costs[o].size());
+    const auto add = [&](const std::vector<double>& seconds) -> std::vector<std::size_t>& {
+      return b.factors.emplace_back(Factor{&seconds, 0, std::vector<std::size_t>(b.scope.size(), 0)}).strides;
+    };
+    for (const std::uint32_t o : b.scope)
+      if (o == who || who == kNone) add(problem_.costs[o])[place_of(b, o)] = 1;
+    for (std::size_t p = 0; p < problem_.pairs.size(); ++p) {
+      const ChoiceProblem::Pair& pair = problem_.pairs[p];
+      if (is_counted[p] || (who != kNone && pair.first != who && pair.second != who)) continue;
+      is_counted[p] = true;
+      std::vector<std::size_t>& strides = add(pair.costs->seconds);
+      strides[place_of(b, pair.first)] += pair.costs->columns;
+      strides[place_of(b, pair.second)] += 1;
+    }
+  };
+  while (buckets_.size() + stay.size() < count) {
+    std::uint32_t who = kNone;
+    double smallest = kUnknownYet;
+    for (std::uint32_t o = 0; o < count; ++o) {
+      if (bucket_of[o] < count || neighbours.table_size(o) >= smallest) continue;
+      who = o;
+      smallest = neighbours.table_size(o);
+    }
+    bucket_of[who] = buckets_.size();
+    std::vector<std::uint32_t> scope = neighbours.eliminate(who);
+    scope.push_back(who);
+    add_bucket(who, std::move(scope));
+  }
+  add_bucket(kNone, {stay.begin(), stay.end()});
+  for (std::size_t k = 0; k + 1 < buckets_.size(); ++k) {
+    const Bucket& child = buckets_[k];
+    std::size_t parent = buckets_.size() - 1;  // where none of its neighbours is left
+    for (std::size_t i = 0; i + 1 < child.scope.size(); ++i) parent = std::min(parent, bucket_of[child.scope[i]]);
+    Factor f{nullptr, k, std::vector<std::size_t>(buckets_[parent].scope.size(), 0)};
+    for (std::size_t i = child.scope.size() - 1, stride = 1; i-- > 0; stride *= child.sizes[i])
+      f.strides[place_of(buckets_[parent], child.scope[i])] = stride;
+    buckets_[parent].factors.push_back(std::move(f));
+  }
+}
+
+double BucketTree::Bucket::entries() const {
+  return std::accumulate(sizes.begin(), sizes.end(), 1.0, [](double all, std::size_t n) { return all * static_cast<double>(n); });
+}
+
+double BucketTree::entries() const {
+  return std::accumulate(buckets_.begin(), buckets_.end(), 0.0, [](double all, const Bucket& b) { return all + b.entries(); });
+}
+
+void BucketTree::add_up(const Bucket& b, const std::vector<std::size_t>& at, std::vector<double>& row) const {
+  row.assign(b.choices(), 0);
+  for (const Factor& f : b.factors) {
+    const double* seconds = costs(f).data() + f.entry(at);
+    const std::size_t stride = f.strides.empty() ? 0 : f.strides.back();
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] += seconds[c * stride];
+  }
+}
+
+void BucketTree::go_up() {
+  for (Bucket& b : buckets_) {
+    b.cheapest.assign(static_cast<std::size_t>(b.entries()) / b.choices(), kUnknownYet);
+    b.best.assign(b.cheapest.size(), 0);
+    for_each_entry(b, [&](std::size_t outer, const std::vector<std::size_t>& at, double value) {
+      if (value >= b.cheapest[outer]) return;
+      b.cheapest[outer] = value;
+      b.best[outer] = static_cast<std::uint32_t>(at.back());
+    });
+  }
+}
+
+void BucketTree::go_down() {
+  for (Bucket& b : buckets_) b.rest.assign(b.cheapest.size(), kUnknownYet);
+  buckets_.back().rest = {0.0};
+  for (std::size_t k = buckets_.size(); k-- > 0;) {
+    const Bucket& b = buckets_[k];
+    for_each_entry(b, [&](std::size_t outer, const std::vector<std::size_t>& at, double value) {
+      for (const Factor& f : b.factors) {
+        if (f.seconds) continue;
+        Bucket& child = buckets_[f.child];
+        const std::size_t o = f.entry(at);
+        child.rest[o] = std::min(child.rest[o], value + b.rest[outer] - child.cheapest[o]);
+      }
+    });
+  }
+}
+
+std::vector<std::uint32_t> BucketTree::choice() const {
+  std::vector<std::uint32_t> choice(problem_.costs.size(), 0);
+  // The one eliminated last knows its choice; with it the one before, and so on.
+  for (std::size_t k = buckets_.size() - 1; k-- > 0;) {
+    const Bucket& b = buckets_[k];
+    std::size_t outer = 0;
+    for (std::size_t i = 0; i + 1 < b.scope.size(); ++i) outer = outer * b.sizes[i] + choice[b.scope[i]];
+    choice[b.who] = b.best[outer];
+  }
+  return choice;
+}
+
+std::vector<std::vector<double>> BucketTree::with_choice() const {
+  std::vector<std::vector<double>> least;
+  for (const std::vector<double>& costs : problem_.costs) least.emplace_back(costs.size(), kUnknownYet);
+  for (const Bucket& b : std::span(buckets_).first(buckets_.size() - 1))
+    for_each_entry(b, [&](std::size_t outer, const std::vector<std::size_t>& at, double value) {
+      double& with = least[b.who][at.back()];
+      with = std::min(with, value + b.rest[outer]);
+    });
+  return least;
+}
 
 base::Seconds effort_of(const ChoiceProblem& problem) {
   double entries = 0;
@@ -232,21 +206,43 @@ base::Seconds effort_of(const ChoiceProblem& problem) {
 }
 
 Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
-  const std::vector<std::vector<std::uint32_t>> left = without_dead_ends(problem);
-  Factors factors(restricted(problem, left));
-  const Elimination done = eliminate(factors, std::vector<bool>(left.size(), false), most_entries);
-  Chosen chosen = factors.costs().read_back(done.steps);
-  chosen.is_optimal = done.is_optimal;
-  for (std::size_t o = 0; o < left.size(); ++o) chosen.choice[o] = left[o][chosen.choice[o]];
+  const SmallTree small = small_tree(problem, {}, most_entries);
+  Chosen chosen{small.tree.choice(), small.tree.cheapest(), small.has_all};
+  for (std::size_t o = 0; o < chosen.choice.size(); ++o) chosen.choice[o] = small.left[o][chosen.choice[o]];
   return chosen;
 }
 
 PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second) {
-  Factors factors(problem);
-  std::vector<bool> stays(problem.costs.size(), false);
-  stays[first] = stays[second] = true;
-  eliminate(factors, stays, kMostEntries);
-  return factors.costs().between(first, second);
+  const std::uint32_t both[] = {first, second};
+  const SmallTree small = small_tree(problem, std::span(both).subspan(first == second ? 1 : 0), kMostEntries);
+  PairCosts costs{first == second ? 1 : problem.costs[first].size(), problem.costs[second].size(), {}};
+  small.tree.for_each_entry(small.tree.buckets().back(),
+                            [&](std::size_t, const std::vector<std::size_t>&, double value) { costs.seconds.push_back(value); });
+  return costs;
+}
+
+std::vector<Choices> all_choices(const ChoiceProblem& problem) {
+  std::vector<Choices> all;
+  for (const std::vector<double>& costs : problem.costs) {
+    all.emplace_back(costs.size());
+    std::iota(all.back().begin(), all.back().end(), 0U);
+  }
+  return all;
+}
+
+ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<Choices>& left) {
+  ChoiceProblem fewer;
+  for (std::size_t o = 0; o < left.size(); ++o) {
+    std::vector<double>& costs = fewer.costs.emplace_back();
+    for (const std::uint32_t c : left[o]) costs.push_back(problem.costs[o][c]);
+  }
+  for (const ChoiceProblem::Pair& p : problem.pairs) {
+    PairCosts costs{left[p.first].size(), left[p.second].size(), {}};
+    for (const std::uint32_t r : left[p.first])
+      for (const std::uint32_t c : left[p.second]) costs.seconds.push_back(p.costs->at(r, c));
+    fewer.pairs.push_back({p.first, p.second, std::make_shared<PairCosts>(std::move(costs))});
+  }
+  return fewer;
 }
 
 double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice) {
