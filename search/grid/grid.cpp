@@ -227,26 +227,4 @@ std::string summary(const Grid& g, const GridConfig& c) {
   return text;
 }
 
-int choices_of(const GridConfig& c) {
-  const bool made[] = {c.tensor > 1,
-                       c.pipeline > 1,
-                       c.context > 1,
-                       c.expert > 1,
-                       c.chunks > 1,
-                       c.balanced_stages,
-                       c.sequence_parallel,
-                       c.recompute != pcg::Recompute::none,
-                       c.zero > 0,
-                       c.shard > 0,
-                       c.lean_warm_up,
-                       c.context_all_to_all > 1,
-                       c.expert_tensor > 0,
-                       c.cuda_graphs,
-                       !(c.memory == pcg::MemoryPolicy{}),
-                       !(c.overlap == pcg::Overlap{}),
-                       c.dispatch != pcg::Dispatch::all_to_all,
-                       c.schedule != pcg::ScheduleKind::one_f_one_b && c.chunks <= 1};
-  return static_cast<int>(std::ranges::count(made, true));
-}
-
 }  // namespace search

@@ -50,10 +50,6 @@ struct GridConfig {
   bool operator==(const GridConfig&) const = default;
 };
 
-// Returns the number of choices that a grid makes beyond whole replicas: of plans that take equally long, the one with the fewest is the
-// plainest.
-[[nodiscard]] int choices_of(const GridConfig& c);
-
 struct Grid {
   int tensor = 1, pipeline = 1, data = 1, context = 1, expert = 1, chunks = 1;
   // DualPipe: 2. The outer half of data then runs through the pipeline from its end, on copies of the weights.

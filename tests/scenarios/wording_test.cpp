@@ -49,6 +49,7 @@ TEST_CASE("a sentence has its fact's values, in units for people") {
         "the costs that the search adds up make the plan 0.9 s, the simulation 1 s (-10.0 %)");
   CHECK(text_of(Fact("planner-without-memory", "fsdp", 3.0 * (1 << 30), 1.5 * (1 << 30))) == "no plan of fsdp: needs 3.0 GiB of 1.5 GiB");
   CHECK(text_of(Fact("planners-times", Fact::Times{{"unity", 1.25}, {"alpa", 2}})) == "unity 1.25 s, alpa 2 s");
+  CHECK(text_of(Fact("plainer", "data 8", 0.25, 1.01 - 1)) == "data 8, 250 ms, is plainer and within 1 % of the best");
   CHECK(text_of(Fact("tie", 3, 1.01 - 1, "data 8", 0.25)) ==
         "a tie: 3 plans are within 1 % of each other, and this is the plainest; the best is data 8, 250 ms");
 }

@@ -78,3 +78,61 @@ TEST_CASE("beside a plan of a kind that few rows measured stands the best of a k
   three.context.surety = [](const pcg::Plan&, const sim::SimulationResult& s) { return Surety{s.iteration_time, 1, false}; };
   CHECK(note(three.result(), "few-rows") == nullptr);
 }
+
+TEST_CASE("of plans within a hundredth the plainest is the answer, or is named beside the quickest") {
+  Three three;
+  const search::Problem problem = three.q.problem();
+  const search::Budget budget(three.context, {base::Seconds(10)});
+  const auto result = [&](double replicas_s, search::Ties ties) {
+    search::Confirmation confirmation(problem, three.context, "tie", ties);
+    for (const auto& [config, seconds] : {std::pair(search::GridConfig{.tensor = 2}, 1.0), {{}, replicas_s}, {{.pipeline = 2}, 1.001}}) {
+      const pcg::Plan plan = search::megatron_plan(problem, config).value();
+      sim::SimulationResult simulation = problem.oracle.plan(plan);
+      simulation.iteration_time = base::Seconds(seconds);
+      confirmation.take(plan, simulation);
+    }
+    return std::move(confirmation).result(budget);
+  };
+  const search::SearchResult plain = result(1.009, search::Ties::to_plainest);
+  CHECK(plain.best->summary == "data 2");
+  REQUIRE(note(plain, "tie") != nullptr);
+  CHECK(*note(plain, "tie") == base::Fact("tie", 3, search::kTie - 1, "tensor 2", 1.0));
+  const search::SearchResult quick = result(1.009, search::Ties::to_quickest);
+  CHECK(quick.best->summary == "tensor 2");
+  CHECK(note(quick, "tie") == nullptr);
+  REQUIRE(note(quick, "plainer") != nullptr);
+  CHECK(*note(quick, "plainer") == base::Fact("plainer", "data 2", 1.009, search::kTie - 1));
+  // Farther away it is no tie; and of equally plain ones the quickest wins unsaid.
+  for (const search::Ties ties : {search::Ties::to_plainest, search::Ties::to_quickest}) {
+    const search::SearchResult far = result(1.011, ties);
+    CHECK(far.best->summary == "tensor 2");
+    CHECK(note(far, "tie") == nullptr);
+    CHECK(note(far, "plainer") == nullptr);
+  }
+}
+
+TEST_CASE("each mechanism of a plan counts once") {
+  const test::Question q{
+      "{transformer: {layers: 4, hidden: 64, heads: 4, ffn: 256, vocab: 96, sequence_length: 16, causal: true, attention: unfused}}", 1, 4,
+      8};
+  const auto count = [&](const search::GridConfig& c) { return search::mechanisms_of(search::megatron_plan(q.problem(), c).value()); };
+  CHECK(count({}) == 0);
+  CHECK(count({.tensor = 2}) == 1);
+  CHECK(count({.tensor = 2, .sequence_parallel = true}) == 2);
+  CHECK(count({.context = 2}) == 1);
+  CHECK(count({.pipeline = 2}) == 1);
+  CHECK(count({.pipeline = 2, .chunks = 2, .schedule = pcg::ScheduleKind::interleaved}) == 2);
+  CHECK(count({.pipeline = 2, .schedule = pcg::ScheduleKind::gpipe}) == 2);
+  CHECK(count({.pipeline = 2, .layers_per_stage = {1, 3}}) == 2);
+  CHECK(count({.recompute = pcg::Recompute::full, .zero = 1}) == 2);
+  CHECK(count({.zero = 3, .shard = 2}) == 2);
+  CHECK(count({.zero = 1, .overlap = {.parameters = true}}) == 2);
+  pcg::Plan rewritten = search::megatron_plan(q.problem(), {}).value();
+  rewritten.rewrites.push_back({"a1", "up to here", base::Seconds(2), base::Seconds(1)});
+  CHECK(search::mechanisms_of(rewritten) == 1);
+  rewritten.cuda_graphs = true;
+  CHECK(search::mechanisms_of(rewritten) == 2);
+  // Twice as many devices as its operators run on.
+  rewritten.gpus *= 2;
+  CHECK(search::mechanisms_of(rewritten) == 3);
+}

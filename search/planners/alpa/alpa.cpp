@@ -129,9 +129,9 @@ class AlpaSearch {
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
       notes = confirm_one_stage(problem_, config_.most_strategies, catalog_, budget_, confirmation_);
     refine_between(shapes, pipelines);
-    if (best_ && best_->within_memory && confirmation_.best_time() == best_->simulated)
-      notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
     SearchResult r = std::move(confirmation_).result(budget_);
+    if (best_ && best_->within_memory && r.objective == best_->simulated)
+      notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
     if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_, config_.parts.most_stages()));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", searched, catalog_.size());
@@ -141,7 +141,7 @@ class AlpaSearch {
  private:
   void confirm(PipelinePlan p) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
-    confirmation_.confirm(std::move(p.plan), {.expected = p.expected});
+    confirmation_.confirm(std::move(p.plan), p.expected);
     if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {*now, p.within_memory};
   }
 

@@ -49,7 +49,7 @@ class OneStage {
     const sim::MemoryUse memory = problem_.oracle.memory(plan);
     plan.name = "operators";
     plan.summary = summary_of_cuts(plan);
-    confirmation_.confirm(std::move(plan), {.expected = base::Seconds(chosen.seconds)});
+    confirmation_.confirm(std::move(plan), base::Seconds(chosen.seconds));
     return memory.capacity.value() - memory.peak.value();
   }
 

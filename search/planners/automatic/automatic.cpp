@@ -107,7 +107,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     if (f) all.push_back(std::move(*f));
   const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
   const std::vector<base::Fact> notes = what_was_found(all, problem.oracle);
-  Confirmation confirmation(problem, context, "auto");
+  Confirmation confirmation(problem, context, "auto", Ties::to_quickest);
   for (Found& f : all) {
     std::optional<pcg::Plan>& plan = f.result.best ? f.result.best : f.result.closest;
     if (!plan) continue;

@@ -81,7 +81,7 @@ class QuickestSearch {
       const std::optional<base::Seconds> best = confirmation_.best_time();
       if (best && (e.seconds >= kEstimatesErr * best->value() || simulated == kMostConfirmed)) break;
       if (best && !budget_.take()) break;
-      if (confirmation_.confirm(std::move(e.plan), {.expected = base::Seconds(e.seconds)})) ++simulated;
+      if (confirmation_.confirm(std::move(e.plan), base::Seconds(e.seconds))) ++simulated;
     }
     return simulated;
   }

@@ -23,7 +23,7 @@ class FlexFlowSearch {
         config_(config),
         random_(context.seed),
         budget_(context, config.budget),
-        confirmation_(problem, context, "flexflow"),
+        confirmation_(problem, context, "flexflow", Ties::to_quickest),
         catalog_(catalog),
         from_(std::move(from)) {}
 

@@ -147,7 +147,7 @@ void Candidates::simulate(std::size_t candidate, const std::string& by) {
   if (context_.progress) context_.progress(fmt::format("megatron: simulating {}", plan->summary));
   budget_.count(1);
   plan->name = by;
-  confirmation_.confirm(std::move(plan).value(), {.choices = choices_of(config)});
+  confirmation_.confirm(std::move(plan).value());
 }
 
 void Candidates::simulate_best(std::size_t most, const std::string& by) {

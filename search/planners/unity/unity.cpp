@@ -40,7 +40,7 @@ struct UnitySearch {
   const UnityConfig& config;
   const SearchContext& context;
   Budget budget{context, config.budget};
-  Confirmation confirmation{problem, context, "unity"};
+  Confirmation confirmation{problem, context, "unity", Ties::to_quickest};
   OperatorCatalog catalog{problem, config.most_cut};
   int devices = problem.cluster.device_count();
   pcg::Graph graph = pcg::with_batch(problem.model, problem.training.global_batch);
@@ -169,8 +169,7 @@ bool map_and_confirm(UnitySearch& s, const std::vector<Chain>& chains, const Obj
     if (mapped.cheapest_plan == 0) mapped.cheapest_plan = placed->seconds;
     Found f = found_of(s, mapping, *placed, chain);
     const bool memory_is_free = objective.seconds_per_byte == 0;
-    const auto time =
-        s.confirmation.confirm(plan_of(s, f), {.expected = memory_is_free ? std::optional(base::Seconds(placed->seconds)) : std::nullopt});
+    const auto time = s.confirmation.confirm(plan_of(s, f), memory_is_free ? std::optional(base::Seconds(placed->seconds)) : std::nullopt);
     if (!time) continue;
     f.time = *time;
     if (!mapped.best || *time < mapped.best->time) mapped.best = std::move(f);
@@ -211,7 +210,7 @@ bool confirm_pipelines(UnitySearch& s, const PipelineSetting& setting, const std
     if (!budget.take()) break;
     for (PipelinePlan& p : pipeline_plans(s.problem, graph, setting, std::array{StageShape{}}, config, s.catalog, s.shapes, budget)) {
       s.model.add_rewrites(variant, graph, p.plan);
-      s.confirmation.confirm(std::move(p.plan), {.expected = p.expected});
+      s.confirmation.confirm(std::move(p.plan), p.expected);
     }
   }
   return could_be_better;

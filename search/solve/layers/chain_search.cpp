@@ -105,7 +105,7 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   pcg::Plan plan = layered_plan(problem_, c.setting, c.chain.micro_batches, *c.answer);
   plan.name = c.made_by;
   const sim::MemoryUse memory = problem_.oracle.memory(plan);
-  if (const auto simulated = confirmation_.confirm(std::move(plan), {.expected = base::Seconds(c.answer->seconds)}))
+  if (const auto simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds)))
     objectives_.emplace_back(*simulated, c.answer->seconds);
   return (memory.peak - memory.capacity).value();
 }
