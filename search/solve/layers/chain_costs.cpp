@@ -29,6 +29,7 @@ ChainCosts::ChainCosts(const Problem& problem, const ShortModel& model, Operator
   const profiles::FrameworkProfile& framework = problem.oracle.framework(problem.training);
   const sim::ModelStateBytes state = sim::model_state_bytes(problem.training, framework);
   overlaps_gradients_ = profiles::overlaps_of(framework, {}).gradients;
+  gathers_ahead_ = framework.prefetch_units > 0;
   weight_share_ = state.weight / state.gradient;
   std::map<pcg::GraphNodeId, int> read_last;  // weights, by the layer
   for (std::uint32_t n = 0; n < kinds_.size(); ++n) {
@@ -140,9 +141,8 @@ const std::vector<std::vector<ChainCosts::Parts>>& ChainCosts::parts(DeviceBlock
 
 // Gradients are added up once, overlapped with the backward pass of the last micro-batch, where the framework does so. An all-reduce of
 // gradients is half a scattering and half a gathering (Rajbhandari et al., ZeRO, SC'20, section 7). With ZeRO 2, updated weights are
-// gathered once, after the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, in the forward pass overlapped with
-// the kernels of the layer before; in the backward pass after the scattering of that layer's gradients, which waits for its kernels, as
-// both take the same stream (sim/lowering).
+// gathered once, after the update. With ZeRO 3, weights are gathered for each pass of a micro-batch, and gradients scattered, overlapped
+// with the kernels of the layer before where the framework gathers ahead; else each waits for the other (sim/lowering).
 //
 // A stage is updated after its last backward pass. The first stage ends last, in GPipe and in 1F1B, and the updates of others overlap with
 // it: p equal stages of t seconds and an update of u take (p + m - 1) t + u. The objective counts a stage's seconds p + m - 1 times in all,
@@ -152,8 +152,9 @@ double ChainCosts::seconds(const Parts& p, const LayerStrategy& strategy, const 
   const double rounds = micro_batches_ + setting.stages - 1;
   const double backward = p.backward + (setting.selective ? p.scores_again : strategy.is_recomputed ? p.again : 0);
   const double scattering = p.synchronisation / 2, gathering = p.synchronisation / 2 * weight_share_, update = p.update / strategy.shards;
+  const auto beside = [this](double kernels, double sent) { return gathers_ahead_ ? std::max(kernels, sent) : kernels + sent; };
   if (strategy.shards > 1 && setting.zero == 3)
-    return std::max(p.forward, gathering) + backward + gathering + scattering + p.moved + update / rounds;
+    return beside(p.forward, gathering) + beside(backward, gathering + scattering) + p.moved + update / rounds;
   const double added_up = strategy.shards > 1 ? scattering : p.synchronisation;
   const double exposed = overlaps_gradients_ ? std::max(0.0, added_up - backward) : added_up;
   return p.forward + backward + p.moved + (exposed + update + (strategy.shards > 1 ? gathering : 0)) / rounds;

@@ -139,7 +139,7 @@ class ChainCosts {
   // Per node: another operator, of the same layer or of one before, has read all of its weights; and one of the same layer.
   std::vector<bool> weights_are_known_, weights_are_known_in_layer_;
   double tied_elements_ = 0;  // of weights that several layers read
-  bool overlaps_gradients_;
+  bool overlaps_gradients_, gathers_ahead_;
   double weight_share_;  // bytes of a weight for each byte of its gradient
   double memory_;
   std::map<DeviceBlock, BlockCosts> block_costs_;
