@@ -5,7 +5,6 @@
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
-#include "search/planners/galvatron/galvatron.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/uniap/uniap.hpp"

@@ -12,7 +12,6 @@
 #include "search/planners/alpa/alpa.hpp"
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
-#include "search/planners/galvatron/galvatron.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/planners/uniap/uniap.hpp"
 #include "search/planners/unity/unity.hpp"

@@ -44,6 +44,22 @@ TEST_CASE("Alpa is not worse than its parts alone") {
   CHECK(alpa.objective->value() <= operators.objective->value() * 1.001);
 }
 
+TEST_CASE("Alpa simulates replicas with ZeRO by rule, too, unless updates are not shared out or its own space alone is asked for") {
+  // Wide layers: sharing out the update is worth it.
+  const test::Question q(
+      "{transformer: {layers: 2, hidden: 1024, heads: 16, ffn: 4096, vocab: 4096, sequence_length: 128, causal: true, attention: unfused}}",
+      1, 4, 8);
+  const auto simulates = [&](const search::AlpaConfig& config) {
+    bool found = false;  // "data 4, zero ..."; other plans list operators
+    const auto progress = [&](std::string_view plan) { found = found || plan.starts_with("data 4, zero"); };
+    (void)search::alpa_search(q.problem(), search::AlpaSpace::one_stage, config, {.progress = progress});
+    return found;
+  };
+  CHECK(simulates({}));
+  CHECK_FALSE(simulates({.settings = {.update_sharding = false}}));
+  CHECK_FALSE(simulates({.replicas = false}));
+}
+
 TEST_CASE("stages alone are single GPUs") {
   const search::SearchResult r = in_space(of_small_gpt(), search::AlpaSpace::stages_alone);
   REQUIRE(r.best);

@@ -8,7 +8,6 @@
 
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
-#include "search/planners/galvatron/galvatron.hpp"
 #include "search/problem/search_result.hpp"
 #include "search/solve/layers/chain_costs.hpp"
 #include "tests/about.hpp"
@@ -121,6 +120,26 @@ TEST_CASE("UniAP's plan, its objective and its bound") {
   CHECK(uniap.best->name == "uniap");
   CHECK(galvatron.best->name == "galvatron");
   CHECK(uniap.notes.at(0).code == "cost-and-simulation");
+}
+
+TEST_CASE("UniAP and Galvatron simulate the quickest replicas with ZeRO, too, unless the question is narrower") {
+  const test::Question q(kWideLayers, 2, 2, 8);
+  const search::Problem problem = q.problem();
+  search::Confirmation replicas(problem, {}, "replicas");
+  const search::SearchContext context;
+  search::Budget budget(context, search::kDefaultEffort);
+  search::confirm_sharded(problem, context, budget, replicas);
+  const std::string quickest = replicas.best_plan()->summary;  // "data 4, zero ..."; plans of layers say "1 micro-batch, zero ..."
+  const auto simulates = [&](const search::SearchResult& r) {
+    return r.best->summary == quickest || std::ranges::count(r.lost, quickest, &search::LostCandidate::candidate) > 0;
+  };
+  for (const auto& search : {search::uniap_search, search::galvatron_search}) {
+    const search::SearchResult all = search(problem, {.simulated = 1}, {});
+    CHECK(simulates(all));
+    CHECK(all.simulation->iteration_time <= *replicas.best_time() * search::kTie);
+    for (const search::ChainSearchConfig& narrow : {search::ChainSearchConfig{.as_published = true}, {.stages = 1}, {.micro_batches = 1}})
+      CHECK_FALSE(simulates(search(problem, narrow, {})));
+  }
 }
 
 TEST_CASE("whenever the time is up, UniAP's plan is not worse than Galvatron's in the same time") {

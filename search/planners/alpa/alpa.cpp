@@ -112,9 +112,12 @@ class AlpaSearch {
       : problem_(problem), space_(space), config_(config), context_(context) {}
 
   SearchResult run() {
-    if (may_be_one_stage(config_) &&
-        (space_ == AlpaSpace::samples || cuts_in_every_way(space_, config_) || config_.intra_op == IntraOp::data))
-      confirm_data_parallel(problem_, config_.settings.update_sharding ? Replicas::sharded : Replicas::whole, confirmation_);
+    const bool shards = config_.settings.update_sharding;
+    const bool has_replicas = space_ == AlpaSpace::samples || cuts_in_every_way(space_, config_);
+    if (may_be_one_stage(config_) && (has_replicas || config_.intra_op == IntraOp::data))
+      confirm_data_parallel(problem_, shards ? Replicas::sharded : Replicas::whole, confirmation_);
+    if (may_be_one_stage(config_) && has_replicas && shards && config_.replicas)
+      confirm_sharded(problem_, context_, budget_, confirmation_);
     const std::vector<PipelineSetting> settings =
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
     const PipelineConfig pipelines = pipelines_of(space_, config_);
@@ -231,7 +234,7 @@ std::vector<Option> options_of_alpa_alone() {
       {"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
        "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
       {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most: the axes of a logical mesh"},
+       "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
       {"clustering", Choice{{"none", "dp", "equal-operator", "equal-layer"}},
        "what stages are made of: segments as cuts come, layers by Alpa's dynamic program, layers of equally many operators, or layers by "
        "that program and equally many in each stage"},
@@ -320,6 +323,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
     if (is_of_paper(o) && space == AlpaSpace::samples) {
       config.settings.update_sharding = false;
     } else if (is_of_paper(o)) {
+      config.replicas = false;
       config.transfers = false;
       config.parts.by = Clustering::layers;
       config.submeshes = Submeshes::powers_of_two;
@@ -344,23 +348,22 @@ Planner alpa_planner() {
 }
 
 Planner intra_op_planner() {
-  const AlpaConfig defaults;
+  std::vector<Option> options = options_of_alpa_alone();
+  options.erase(options.begin() + 2, options.end());  // strategies and loops
+  options.push_back(space_option());
   return {
       .kind = word(AlpaSpace::one_stage),
       .about =
           "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
       .searches = true,
-      .options = with_limits(
-          {defaults.budget.seconds}, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
-          {{"strategies", WholeNumber{.least = 1, .most = 10000, .by_default = static_cast<std::int64_t>(defaults.most_strategies)},
-            "strategies of an operator that are chosen among, at most: those that cost least by themselves"},
-           {"loops", WholeNumber{.least = 1, .most = 4, .by_default = defaults.most_cut},
-            "loops of an operator (samples, rows, columns, heads, ...) that are cut at once, at most"},
-           space_option()}),
+      .options =
+          with_limits({AlpaConfig().budget.seconds},
+                      "objectives of gradients, and choices of micro-batches, recomputation and shared updates,", std::move(options)),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
         const AlpaConfig config{.budget = limits_of(o),
                                 .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
-                                .most_cut = static_cast<int>(o.whole_number("loops"))};
+                                .most_cut = static_cast<int>(o.whole_number("loops")),
+                                .replicas = !is_of_paper(o)};
         return alpa_search(p, AlpaSpace::one_stage, config, c);
       }};
 }

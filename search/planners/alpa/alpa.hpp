@@ -20,6 +20,7 @@ struct AlpaConfig {
   int stages = 0;                    // 0: as many as are best
   GivenStages given;                 // as many as `stages`, where it is not empty; `devices` add up to all, `parts` to the layers
   SettingsConfig settings;           // micro-batches, recomputation, updates
+  bool replicas = true;              // with ZeRO 1 to 3, by rule, too; not in Alpa's space
   bool transfers = true;             // inter-stage transfers take time, unless they are signals
   PartsConfig parts;                 // what stages are made of
   Submeshes submeshes = Submeshes::all;

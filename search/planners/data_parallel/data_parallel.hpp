@@ -11,6 +11,9 @@ namespace search {
 // layers computed again: so that a search has an answer before it begins.
 enum class Replicas { whole, sharded };
 void confirm_data_parallel(const Problem& problem, Replicas replicas, Confirmation& confirmation);
+// Confirms the quickest few, by their estimates, of ZeRO 1 to 3 over all devices at every number of micro-batches, with and without
+// recomputation, in a share of the budget: where a search's own costs err, so that it is not worse than these.
+void confirm_sharded(const Problem& problem, const SearchContext& context, Budget& budget, Confirmation& confirmation);
 [[nodiscard]] Planner data_parallel_planner();
 // Sharded: ZeRO (Rajbhandari et al., SC'20, arXiv 1910.02054), as PyTorch's FSDP plans it (arXiv 2304.11277).
 [[nodiscard]] Planner fsdp_planner();

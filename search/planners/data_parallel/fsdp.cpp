@@ -17,6 +17,7 @@ namespace {
 
 // Estimates are blind to contention, so that a simulation is rarely better than the estimate of another plan by more (megatron_search.cpp).
 constexpr double kEstimatesErr = 1.05;
+constexpr double kMostOfBudget = 0.25;     // of a search that has these plans beside its own
 constexpr const char* kName = "fsdp";      // of plans
 constexpr std::size_t kMostConfirmed = 4;  // of estimates so close to each other that which is simulated matters little
 
@@ -35,19 +36,16 @@ bool are_variants(const GridConfig& a, GridConfig b) {
 class QuickestSearch {
  public:
   // `grids`: at least one; those that differ in recomputation alone follow each other, because they share most of an estimate.
-  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, const SearchLimits& limits, const SearchContext& context)
-      : problem_(problem), grids_(grids), budget_(context, limits), confirmation_(problem, context, kName) {}
+  QuickestSearch(const Problem& problem, const std::vector<GridConfig>& grids, Budget& budget, Confirmation& confirmation)
+      : problem_(problem), grids_(grids), budget_(budget), confirmation_(confirmation) {}
 
-  SearchResult run() {
+  // Returns: a note; or why no grid can be built.
+  Attempt<base::Fact> run() {
     estimate_all();
-    if (estimated_.empty() && refusal_) return result_of_rule(*refusal_);
+    if (estimated_.empty() && refusal_) return *refusal_;
     std::ranges::stable_sort(estimated_, {}, &EstimatedPlan::seconds);
-    const std::size_t candidates = estimated_.size();
-    const std::size_t simulated = confirm();
-    SearchResult r = std::move(confirmation_).result(budget_);
-    r.notes.push_back(simulated == 0 ? base::Fact("no-choice-fits", candidates)
-                                     : base::Fact("best-choices-simulated", candidates, simulated));
-    return r;
+    const std::size_t candidates = estimated_.size(), simulated = confirm();
+    return simulated == 0 ? base::Fact("no-choice-fits", candidates) : base::Fact("best-choices-simulated", candidates, simulated);
   }
 
  private:
@@ -88,8 +86,8 @@ class QuickestSearch {
 
   const Problem& problem_;
   const std::vector<GridConfig>& grids_;
-  Budget budget_;
-  Confirmation confirmation_;
+  Budget& budget_;
+  Confirmation& confirmation_;
   std::vector<EstimatedPlan> estimated_;  // the best first, once all are there
   std::optional<Refusal> refusal_;        // the last
 };
@@ -155,6 +153,16 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
+void add_micro_batches(const Problem& problem, GridConfig grid, const std::vector<pcg::Recompute>& recomputations,
+                       std::vector<GridConfig>& grids) {
+  for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
+    for (const pcg::Recompute recompute : recomputations) {
+      grids.push_back(grid);
+      grids.back().micro_batch = micro_batch;
+      grids.back().recompute = recompute;
+    }
+}
+
 // The given values, and every value of what is not given.
 std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) {
   std::vector<GridConfig> grids;
@@ -164,14 +172,7 @@ std::vector<GridConfig> grids_of(const Problem& problem, const OptionValues& o) 
     // parallelize_llama: SequenceParallel, and Shard(1) as the layout of inputs).
     const bool by_default = problem.training.framework == pcg::Framework::pytorch;
     grid.sequence_parallel = grid.tensor > 1 && (o.given("sequence_parallel") ? o.flag("sequence_parallel") : by_default);
-    const std::vector<pcg::Recompute> recomputations =
-        o.given("recompute") ? std::vector{grid.recompute} : recomputations_of(problem.model);
-    for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
-      for (const pcg::Recompute recompute : recomputations) {
-        grids.push_back(grid);
-        grids.back().micro_batch = micro_batch;
-        grids.back().recompute = recompute;
-      }
+    add_micro_batches(problem, grid, o.given("recompute") ? std::vector{grid.recompute} : recomputations_of(problem.model), grids);
   }
   return grids;
 }
@@ -204,6 +205,14 @@ std::vector<Option> fsdp_options() {
 
 }  // namespace
 
+void confirm_sharded(const Problem& problem, const SearchContext& context, Budget& budget, Confirmation& confirmation) {
+  std::vector<GridConfig> grids;
+  for (int stage = kStages; stage > 0; --stage) add_micro_batches(problem, {.zero = stage}, recomputations_of(problem.model), grids);
+  Budget own(context, budget.part(kMostOfBudget));
+  (void)QuickestSearch(problem, grids, own, confirmation).run();
+  budget.count(own.counted());
+}
+
 Planner fsdp_planner() {
   return {.kind = "fsdp",
           .about = "Sharded data parallelism: replicas share out optimizer state, gradients and weights; what is not given is chosen.",
@@ -213,7 +222,13 @@ Planner fsdp_planner() {
           .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
             const std::vector<GridConfig> grids = grids_of(p, o);
             if (grids.size() == 1) return result_of_rule(grid_plan(p, grids.front(), kName));
-            return QuickestSearch(p, grids, limits_of(o), c).run();
+            Budget budget(c, limits_of(o));
+            Confirmation confirmation(p, c, kName);
+            const Attempt<base::Fact> note = QuickestSearch(p, grids, budget, confirmation).run();
+            if (!note) return result_of_rule(note.refusal());
+            SearchResult r = std::move(confirmation).result(budget);
+            r.notes.push_back(*note);
+            return r;
           }};
 }
 

@@ -1,8 +1,10 @@
 #include "search/planners/uniap/uniap.hpp"
-#include "search/planners/galvatron/galvatron.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+
+#include "search/planners/data_parallel/data_parallel.hpp"
 
 namespace search {
 namespace {
@@ -16,10 +18,33 @@ std::optional<ChainAnswer> with_long_edges(const LayerChain& chain, std::optiona
   return answer;
 }
 
+// Galvatron's: every power of two of stages that divides the devices, or the number asked for, in every number of micro-batches from as
+// many as stages on. Those that do not fit have no answer.
+std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
+  std::vector<ChainCandidate> found;
+  for (const int stages : search.stages()) {
+    if (!std::has_single_bit(static_cast<unsigned>(stages)) && search.stages().size() > 1) continue;
+    for (const int micro_batches : search.micro_batches()) {
+      if (micro_batches < stages) continue;
+      if (!search.budget().take() && !found.empty()) return found;
+      for (const ChainSetting& setting : search.settings(stages)) {
+        std::optional<ChainCandidate> c = search.candidate(setting, micro_batches);
+        if (!c) continue;
+        c->answer = even_chain(c->chain);
+        c->made_by = "even stages";
+        found.push_back(std::move(*c));
+      }
+    }
+  }
+  return found;
+}
+
 class UniapSearch {
  public:
   UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
-      : search_(problem, config, context, "uniap") {}
+      : search_(problem, config, context, "uniap") {
+    if (!config.is_narrowed()) confirm_sharded(problem, context, search_.budget(), search_.confirmation());
+  }
 
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
@@ -102,6 +127,27 @@ Planner uniap_planner() {
       .options = chain_search_options(),
       .contradiction = [](const OptionValues& o) { return beyond_paper(o, {"schedule"}); },
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) { return uniap_search(p, chain_search_config(o), c); }};
+}
+
+SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context) {
+  ChainSearch search(problem, config, context, "galvatron");
+  if (const auto refusal = search.refusal()) return result_of_rule(*refusal);
+  if (!config.is_narrowed()) confirm_sharded(problem, context, search.budget(), search.confirmation());
+  const std::vector<ChainCandidate> candidates = even_candidates(search);
+  if (!search.confirm_best(candidates, [](const LayerChain& chain, double) { return even_chain(chain); }))
+    search.confirm_minimum_memory(candidates,
+                                  [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
+  return std::move(search).result(std::nullopt);
+}
+
+Planner galvatron_planner() {
+  return {.kind = "galvatron",
+          .about = "Layers shared out evenly among stages, with data, tensor or sharded data parallelism chosen for each layer.",
+          .searches = true,
+          .options = chain_search_options(),
+          .contradiction = [](const OptionValues& o) { return beyond_paper(o, {"schedule"}); },
+          .plan = [](const Problem& p, const OptionValues& o,
+                     const SearchContext& c) { return galvatron_search(p, chain_search_config(o), c); }};
 }
 
 }  // namespace search

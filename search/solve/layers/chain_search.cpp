@@ -155,7 +155,6 @@ void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& cand
 
 SearchResult ChainSearch::result(std::optional<double> bound) && {
   SearchResult r = std::move(confirmation_).result(budget_);
-  r.objective.reset();
   if (!has_candidate_ && !budget_.ended_by())
     r.termination = Termination::infeasible(Refusal{
         Constraint::devices,
@@ -164,8 +163,9 @@ SearchResult ChainSearch::result(std::optional<double> bound) && {
                     problem_.model.name())});
   if (r.best) {
     const auto objective = std::ranges::find(objectives_, r.simulation->iteration_time, &std::pair<base::Seconds, double>::first);
-    r.objective = base::Seconds(objective->second);
-    if (bound) r.bound = base::Seconds(*bound);
+    const bool is_of_chain = objective != objectives_.end();  // else of replicas by rule, and the bound is not theirs
+    if (is_of_chain) r.objective = base::Seconds(objective->second);
+    if (is_of_chain && bound) r.bound = base::Seconds(*bound);
   }
   if (layers_skipped_ > 0) r.notes.emplace_back("long-edges", layers_skipped_, has_long_edges_);
   return r;

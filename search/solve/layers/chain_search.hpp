@@ -23,6 +23,7 @@ struct ChainSearchConfig {
   std::int64_t stages = 0;                    // 0: as many as are best
   std::int64_t micro_batches = 0;             // likewise
   bool as_published = false;                  // GPipe's schedule, ZeRO 3 alone, nothing computed again
+  [[nodiscard]] bool is_narrowed() const { return as_published || stages > 0 || micro_batches > 0; }
 };
 
 struct ChainCandidate {
@@ -40,6 +41,7 @@ class ChainSearch {
 
   // Each pair of stages and micro-batches that is costed, solved or simulated is a candidate of it.
   [[nodiscard]] Budget& budget() { return budget_; }
+  [[nodiscard]] Confirmation& confirmation() { return confirmation_; }
   [[nodiscard]] std::size_t layers() const { return model_.layer_like.size(); }
   // A setting that is asked for and cannot be.
   [[nodiscard]] std::optional<Refusal> refusal() const;
