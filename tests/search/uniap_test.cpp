@@ -186,6 +186,12 @@ TEST_CASE("stages and micro-batches that are asked for are given, or refused") {
   CHECK(std::get<search::Refusal>(*many.termination.binding()).why == "4294967298 micro-batches do not divide a global batch of 8");
 }
 
+TEST_CASE("as many plans are simulated as are asked for, though answers without shares are one plan with ZeRO 2 and 3") {
+  const test::Question q(kFourLayers, 1, 4, 8);
+  const search::SearchResult r = search::galvatron_search(q.problem(), {.simulated = 3, .stages = 2, .micro_batches = 4}, {});
+  CHECK(r.candidates == 3);
+}
+
 TEST_CASE("micro-batches that are asked for may be more than are tried unasked") {
   const test::Question q("{builtin: mlp-mnist}", 1, 1, 1 << 17);
   const search::Problem problem = q.problem();

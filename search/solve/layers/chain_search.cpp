@@ -128,12 +128,13 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
   // The best of the published space first, so that no other plan is worse than it.
   const auto published = std::ranges::find_if(best, [](const ChainCandidate* c) { return !c->setting.recomputes; });
   if (published != best.end()) std::rotate(best.begin(), published, published + 1);
-  std::size_t simulated = 0;
+  const std::size_t before = confirmation_.simulated();
+  bool has_plan = false;
   for (const ChainCandidate* c : best) {
-    if (simulated >= config_.simulated || (!budget_.take() && simulated > 0)) break;
-    if (confirm(*c, solve)) ++simulated;
+    if (confirmation_.simulated() >= before + config_.simulated || (!budget_.take() && has_plan)) break;
+    has_plan = confirm(*c, solve) || has_plan;
   }
-  return simulated > 0;
+  return has_plan;
 }
 
 void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
