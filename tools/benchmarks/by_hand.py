@@ -2,10 +2,12 @@
 """Whether a plan drawn at random beats a planner in whose space it lies.
 
     tools/benchmarks/by_hand.py [--exe build/foreshard] [--plans 9] [--seed 1] [--pairs NAME,...] [--planners KIND,...]
+                               [--limit SECONDS]
 
 For each pair of a model and a cluster it runs plans that `megatron:` can express, drawn at random from degrees that divide the GPUs, and the
 planners. Prints the best drawn plan that leaves the memory margin, and each planner's time over it, among the plans of the planner's space:
 `megatron: search`, `unity` and `auto` search all of them; `alpa` and `uniap` those without chunks, context, experts' or sequence parallelism.
+A pair that takes longer than the limit has no times.
 Exit code 1: some planner is beaten by more than a tie (1 %, of which a search takes the plainest).
 """
 import argparse
@@ -93,12 +95,12 @@ def is_narrow(o):
     return o.get("chunks", 1) == 1 and o["context"] == 1 and o.get("expert", 1) == 1 and not o.get("sequence_parallel")
 
 
-def answers(exe, pair, plans, folder):
+def answers(exe, pair, plans, folder, limit):
     what, where, training = pair
     path, out = os.path.join(folder, "s.yaml"), os.path.join(folder, "r.json")
     with open(path, "w") as f:
         json.dump({"foreshard": 1, "model": what, "cluster": where, "training": training, "plans": plans}, f)
-    p = subprocess.run([exe, "run", path, "--quiet", "--json", out], capture_output=True, text=True)
+    p = subprocess.run([exe, "run", path, "--quiet", "--json", out], capture_output=True, text=True, timeout=limit)
     if p.returncode not in (0, 1, 4):
         sys.exit(f"{pair}: {p.stderr.strip()}")
     with open(out) as f:
@@ -116,6 +118,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pairs", default=",".join(PAIRS))
     parser.add_argument("--planners", default=",".join(PLANNERS))
+    parser.add_argument("--limit", type=float)
     args = parser.parse_args()
     kinds = args.planners.split(",")
     print("| pair | plans drawn | with room | best, s | " + " | ".join(kinds) + " |")
@@ -129,7 +132,11 @@ def main():
             hand = {f"hand {i}": drawn(chance, int(name.split("/")[1].split()[0]), pair[2]["global_batch"], has_experts) for i in range(args.plans)}
             plans = [{"megatron": o, "name": n} for n, o in hand.items()]
             plans += [{**(PLANNERS[k] if isinstance(PLANNERS[k], dict) else {k: {}}), "name": k} for k in kinds]
-            runs = answers(args.exe, pair, plans, folder)
+            try:
+                runs = answers(args.exe, pair, plans, folder, args.limit)
+            except subprocess.TimeoutExpired:
+                print(f"| {name} | longer than {args.limit:g} s |", flush=True)
+                continue
             times = {n: runs[n]["iteration_time_s"] for n in hand if has_room(runs[n])}
             count += len(hand)
             row = []
