@@ -14,7 +14,7 @@ namespace search {
 namespace {
 
 // A step gains at least a thousandth.
-constexpr double kLeastStep = 0.999;
+constexpr double kLeastProgress = 0.999;
 // Set by hand, as they say what is tried, and not what a plan takes. Where exchanges overlap that bounds take as serial, this part of a
 // bound is taken to stay.
 constexpr double kMostOverlapped = 0.6;
@@ -143,7 +143,7 @@ class LocalSearch {
   }
 
   bool step(std::size_t& at, const Family& family) {
-    const double worth = kLeastStep * candidates_.estimate(at);
+    const double worth = kLeastProgress * candidates_.estimate(at);
     if (family.variants.front().seconds >= worth || candidates_.evaluation_of(family.config) || !budget_.take()) return false;
     ++steps_;
     const Candidates::Evaluation evaluation = candidates_.evaluate(family, true);
