@@ -9,15 +9,37 @@
 namespace sim {
 namespace {
 
-template <class ShardOf>
-Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, ShardOf shard_of) {
+// The shard of each tensor that each point holds. It follows from loops and degrees alone: nodes that have the same devices in another
+// order have it in common.
+struct Shards {
+  std::vector<std::vector<int>> inputs, outputs;
+  std::vector<std::vector<int>> input_gradients, output_gradients;
+};
+
+Shards shards_of(const pcg::PcgNode& node) {
+  Shards all;
+  const auto add = [&](auto&& shard_of, std::size_t tensor, std::vector<std::vector<int>>& to) {
+    std::vector<int>& of_point = to.emplace_back(static_cast<std::size_t>(node.sharding.points()));
+    for (std::size_t p = 0; p < of_point.size(); ++p) of_point[p] = shard_of(*node.space, node.sharding, tensor, static_cast<int>(p));
+  };
+  for (std::size_t i = 0; i < node.space->inputs.size(); ++i) {
+    add(pcg::input_shard, i, all.inputs);
+    add(pcg::input_gradient_shard, i, all.input_gradients);
+  }
+  for (std::size_t j = 0; j < node.space->outputs.size(); ++j) {
+    add(pcg::output_shard, j, all.outputs);
+    add(pcg::output_gradient_shard, j, all.output_gradients);
+  }
+  return all;
+}
+
+Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, std::span<const int> shard) {
   Layout l{std::move(shape), {}};
   l.devices.resize(static_cast<std::size_t>(l.shape.shards()));
   std::size_t laid = 0;
   for (std::size_t p = 0; p < points.size(); ++p) {
-    const int shard = shard_of(static_cast<int>(p));
-    if (shard < 0) continue;  // another input's summand
-    l.devices[static_cast<std::size_t>(shard)] = points[p];
+    if (shard[p] < 0) continue;  // another input's summand
+    l.devices[static_cast<std::size_t>(shard[p])] = points[p];
     ++laid;
   }
   // Every shard has its device: else a movement would wait for data that no device holds.
@@ -25,7 +47,7 @@ Layout lay(pcg::ParallelShape shape, std::span<const base::DeviceId> points, Sha
   return l;
 }
 
-NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
+NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id, const Shards& shards) {
   const pcg::PcgNode& node = plan.pcg.node(id);
   const auto inputs = plan.pcg.whole_inputs(id);
   const auto outputs = plan.pcg.whole_outputs(id);
@@ -34,15 +56,12 @@ NodeLayouts layouts_of_node(const pcg::Plan& plan, pcg::NodeId id) {
   NodeLayouts l;
   l.points = pcg::devices_of(plan.mapping[id.value], s);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    l.inputs.push_back(lay(pcg::input_shape(space, s, i, inputs[i]), l.points, [&](int p) { return pcg::input_shard(space, s, i, p); }));
-    l.input_gradients.push_back(
-        lay(pcg::input_gradient_shape(space, s, i, inputs[i]), l.points, [&](int p) { return pcg::input_gradient_shard(space, s, i, p); }));
+    l.inputs.push_back(lay(pcg::input_shape(space, s, i, inputs[i]), l.points, shards.inputs[i]));
+    l.input_gradients.push_back(lay(pcg::input_gradient_shape(space, s, i, inputs[i]), l.points, shards.input_gradients[i]));
   }
   for (std::size_t j = 0; j < outputs.size(); ++j) {
-    l.outputs.push_back(
-        lay(pcg::output_shape(space, s, j, outputs[j]), l.points, [&](int p) { return pcg::output_shard(space, s, j, p); }));
-    l.output_gradients.push_back(lay(pcg::output_gradient_shape(space, s, j, outputs[j]), l.points,
-                                     [&](int p) { return pcg::output_gradient_shard(space, s, j, p); }));
+    l.outputs.push_back(lay(pcg::output_shape(space, s, j, outputs[j]), l.points, shards.outputs[j]));
+    l.output_gradients.push_back(lay(pcg::output_gradient_shape(space, s, j, outputs[j]), l.points, shards.output_gradients[j]));
   }
   return l;
 }
@@ -73,8 +92,11 @@ bool laid_out_alike(const pcg::Plan& plan, std::size_t a, std::size_t b) {
 PlanLayouts::PlanLayouts(const pcg::Plan& plan) : number_(plan.pcg.nodes().size(), 0), distinct_(1) {
   std::vector<std::size_t> first{0};                                      // node of each number
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> numbers;  // by hash
+  const pcg::PcgNode* last = nullptr;                                     // that was laid out
+  Shards shards;
   for (std::size_t n = 0; n < number_.size(); ++n) {
-    if (!plan.pcg.nodes()[n].computes()) continue;
+    const pcg::PcgNode& node = plan.pcg.nodes()[n];
+    if (!node.computes()) continue;
     std::vector<std::uint32_t>& candidates = numbers[layout_hash(plan, n)];
     const auto known = std::ranges::find_if(candidates, [&](std::uint32_t k) { return laid_out_alike(plan, first[k], n); });
     if (known != candidates.end()) {
@@ -84,7 +106,9 @@ PlanLayouts::PlanLayouts(const pcg::Plan& plan) : number_(plan.pcg.nodes().size(
     number_[n] = static_cast<std::uint32_t>(distinct_.size());
     candidates.push_back(number_[n]);
     first.push_back(n);
-    distinct_.push_back(layouts_of_node(plan, pcg::NodeId(n)));
+    if (last == nullptr || last->sharding != node.sharding || *last->space != *node.space) shards = shards_of(node);
+    last = &node;
+    distinct_.push_back(layouts_of_node(plan, pcg::NodeId(n), shards));
   }
 }
 

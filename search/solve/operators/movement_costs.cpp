@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "base/hash.hpp"
 #include "sim/effort.hpp"
 
 namespace search {
@@ -38,6 +39,20 @@ double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const
     lacking += sums == 1 ? std::max(0.0, all - has) : has >= all * sums * (1 - 1e-9) ? 0 : all;
   }
   return lacking;
+}
+
+std::uint64_t hash_of(const sim::Layout& layout) {
+  base::Hash h(layout.devices.size());
+  h(static_cast<std::uint64_t>(layout.shape.sum))(static_cast<std::uint64_t>(layout.shape.copy));
+  for (const pcg::ParallelDim& d : layout.shape.dims) h(static_cast<std::uint64_t>(d.degree));
+  for (const base::DeviceId d : layout.devices) h(d.value);
+  return h.value();
+}
+
+// Degrees and devices are the same.
+bool are_cut_alike(const sim::Layout& a, const sim::Layout& b) {
+  return a.shape.sum == b.shape.sum && a.shape.copy == b.shape.copy && a.devices == b.devices &&
+         std::ranges::equal(a.shape.dims, b.shape.dims, {}, &pcg::ParallelDim::degree, &pcg::ParallelDim::degree);
 }
 
 std::uint64_t pair_of(std::uint32_t from, std::uint32_t to) { return (static_cast<std::uint64_t>(from) << 32U) | to; }
@@ -87,18 +102,17 @@ MovementCosts::MovementCosts(const Problem& problem) : problem_(problem), oracle
 }
 
 LayoutNumber MovementCosts::number(const sim::Layout& layout) {
-  std::vector<std::int64_t> key{layout.shape.sum, layout.shape.copy};
-  for (const pcg::ParallelDim& d : layout.shape.dims) key.push_back(d.degree);
-  for (const base::DeviceId d : layout.devices) key.push_back(d.value);
-  const auto [pattern, is_new_pattern] = patterns_.try_emplace(std::move(key), static_cast<std::uint32_t>(example_.size()));
-  if (is_new_pattern) {
+  std::vector<std::uint32_t>& alike = patterns_[hash_of(layout)];
+  auto pattern = std::ranges::find_if(alike, [&](std::uint32_t p) { return are_cut_alike(example_[p], layout); });
+  if (pattern == alike.end()) {
+    pattern = alike.insert(pattern, static_cast<std::uint32_t>(example_.size()));
     example_.push_back(layout);
     spreads_.push_back(spread_of(layout));
   }
   const double bytes =
       static_cast<double>(layout.shape.whole().elements()) * pcg::element_bytes(layout.shape.element, problem_.training.precision).value();
-  const auto [at, is_new] = numbers_.try_emplace({pattern->second, bytes}, static_cast<LayoutNumber>(layouts_.size()));
-  if (is_new) layouts_.push_back({pattern->second, bytes});
+  const auto [at, is_new] = numbers_.try_emplace({*pattern, bytes}, static_cast<LayoutNumber>(layouts_.size()));
+  if (is_new) layouts_.push_back({*pattern, bytes});
   return at->second;
 }
 

@@ -79,7 +79,7 @@ class MovementCosts {
   const Problem& problem_;
   sim::Oracle oracle_;  // which bounds collectives by their busiest links: they are many
   double launch_ = problem_.oracle.framework(problem_.training).host.collective.value();  // host time of a collective or a message
-  std::map<std::vector<std::int64_t>, std::uint32_t> patterns_;                           // by degrees and devices
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> patterns_;                // by a hash of degrees and devices
   std::vector<sim::Layout> example_;                                                      // per pattern
   std::vector<Spread> spreads_;                                                           // per pattern
   std::map<std::pair<std::uint32_t, double>, LayoutNumber> numbers_;
