@@ -153,7 +153,7 @@ std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridCon
   return sizes;
 }
 
-void add_micro_batches(const Problem& problem, GridConfig grid, const std::vector<pcg::Recompute>& recomputations,
+void add_micro_batches(const Problem& problem, const GridConfig& grid, const std::vector<pcg::Recompute>& recomputations,
                        std::vector<GridConfig>& grids) {
   for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
     for (const pcg::Recompute recompute : recomputations) {
