@@ -25,6 +25,7 @@ class Confirmation {
  public:
   // All outlive the object. `name`: of every plan.
   Confirmation(const Problem& problem, const SearchContext& context, std::string name, Ties ties = Ties::to_plainest);
+  Confirmation(const Problem& problem, SearchContext&& context, std::string name, Ties ties = Ties::to_plainest) = delete;
 
   // Simulates a plan, unless it does not fit or was confirmed before. Its summary says what it is, its name the part of the search that
   // made it. `expected`: what the search's own costs make of an iteration; a note on the best plan gives both.

@@ -125,8 +125,8 @@ TEST_CASE("UniAP's plan, its objective and its bound") {
 TEST_CASE("UniAP and Galvatron simulate the quickest replicas with ZeRO, too, unless the question is narrower") {
   const test::Question q(kWideLayers, 2, 2, 8);
   const search::Problem problem = q.problem();
-  search::Confirmation replicas(problem, {}, "replicas");
   const search::SearchContext context;
+  search::Confirmation replicas(problem, context, "replicas");
   search::Budget budget(context, search::kDefaultEffort);
   search::confirm_sharded(problem, context, budget, replicas);
   const std::string quickest = replicas.best_plan()->summary;  // "data 4, zero ..."; plans of layers say "1 micro-batch, zero ..."
