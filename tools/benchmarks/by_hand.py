@@ -6,7 +6,8 @@
 
 For each pair of a model and a cluster it runs plans that `megatron:` can express, drawn at random from degrees that divide the GPUs, and the
 planners. Prints the best drawn plan that leaves the memory margin, and each planner's time over it, among the plans of the planner's space:
-`megatron: search`, `unity` and `auto` search all of them; `alpa` and `uniap` those without chunks, context, experts' or sequence parallelism.
+`megatron: search`, `unity` and `auto` search all of them; `alpa` and `uniap` those without chunks, context, experts' or sequence parallelism,
+of which as many again are drawn where one of these planners runs.
 A pair that takes longer than the limit has no times.
 Exit code 1: some planner is beaten by more than a tie (1 %, of which a search takes the plainest).
 """
@@ -66,12 +67,12 @@ def divisors(n):
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
-def drawn(chance, gpus, batch, has_experts):
-    """Options of a plan whose degrees divide the GPUs and the batch."""
+def drawn(chance, gpus, batch, has_experts, narrow=False):
+    """Options of a plan whose degrees divide the GPUs and the batch; narrow: without what is_narrow() forbids."""
     while True:
         tensor = chance.choice([d for d in divisors(gpus) if d <= 8])
         pipeline = chance.choice([d for d in divisors(gpus // tensor) if d <= 16])
-        context = chance.choice([1, 1, 1, 2])
+        context = 1 if narrow else chance.choice([1, 1, 1, 2])
         if gpus % (tensor * pipeline * context):
             continue
         data = gpus // (tensor * pipeline * context)
@@ -79,14 +80,14 @@ def drawn(chance, gpus, batch, has_experts):
         if batch % (data * micro_batch):
             continue
         o = {"tensor": tensor, "pipeline": pipeline, "context": context, "micro_batch": micro_batch, "zero": chance.choice([0, 1, 1, 2, 3] if pipeline == 1 else [0, 1])}
-        if tensor > 1:
+        if tensor > 1 and not narrow:
             o["sequence_parallel"] = chance.choice([True, True, False])
-        if pipeline > 1:
+        if pipeline > 1 and not narrow:
             o["chunks"] = chance.choice([1, 1, 2, 4])
             if o["chunks"] > 1:
                 o["schedule"] = "interleaved"
         o["recompute"] = chance.choice(["none", "none", "selective", "full"])
-        if has_experts:
+        if has_experts and not narrow:
             o["expert"] = chance.choice([d for d in (1, 2, 4, 8, 16, 32) if data * context * tensor % d == 0])
         return o
 
@@ -129,7 +130,10 @@ def main():
             pair = PAIRS[name]
             chance = random.Random(f"{args.seed} {name}")
             has_experts = any(word in name for word in ("mixtral", "gpt-oss", "qwen3"))
-            hand = {f"hand {i}": drawn(chance, int(name.split("/")[1].split()[0]), pair[2]["global_batch"], has_experts) for i in range(args.plans)}
+            asked = (chance, int(name.split("/")[1].split()[0]), pair[2]["global_batch"], has_experts)
+            hand = {f"hand {i}": drawn(*asked) for i in range(args.plans)}
+            if NARROW.intersection(kinds):
+                hand |= {f"narrow {i}": drawn(*asked, narrow=True) for i in range(args.plans)}
             plans = [{"megatron": o, "name": n} for n, o in hand.items()]
             plans += [{**(PLANNERS[k] if isinstance(PLANNERS[k], dict) else {k: {}}), "name": k} for k in kinds]
             try:
