@@ -27,8 +27,8 @@ HOPPER = ("h100", "h200", "h800")
 # FlashAttention-2 in its blocks, and cuDNN: shares of the peak of each pass. profiles/frameworks/pytorch.yaml has the source of the former; the latter are
 # medians over profiles/tables/h200/operations.csv, causal attentions of more than 1e11 FLOPs. The framework profile has shares of an older kernel for
 # these chips, and none for H200, whose device profile has cuDNN's.
-FLASH_ATTENTION_2 = {"attention": dict.fromkeys(HOPPER, 0.341), "attention_gradient": dict.fromkeys(HOPPER, 0.339), "attention_block_keys": 317,
-                     "attention_gradient_block_keys": 549}
+FLASH_ATTENTION_2 = {"attention": dict.fromkeys(HOPPER, 0.341), "attention_gradient": dict.fromkeys(HOPPER, 0.26), "attention_block_keys": 317,
+                     "attention_gradient_block_keys": 100}
 CUDNN_ATTENTION = {"attention": {"h100": 0.59, "h800": 0.59}, "attention_gradient": {"h100": 0.48, "h800": 0.48}}
 # What products of the language models of profiles/tables/h200/steps.csv kept of their benchmark rate, all steps together; more than all on H100 (h100/steps.csv).
 SUSTAINED = {"h100": 1, "h200": 0.97}
