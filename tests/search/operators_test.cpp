@@ -76,6 +76,13 @@ TEST_CASE("what moves costs at least its bound, and what the oracle says of any 
   for (const int n : {64, 128, 256})
     CHECK(costs.seconds(layout(n, {4, 1}, 1, {0, 1, 2, 3}), layout(n, {1, 1}, 4, {0, 1, 2, 3})) ==
           test::about(bounds.collective(sim::CollectiveKind::all_gather, base::Bytes(n * 64.0 * 4), all).time.value()));
+  // Of a movement asked again, and larger. Device 2 is of another node.
+  for (const std::size_t to : {1, 2, 1})
+    for (const double bytes : {1e8, 5e8}) {
+      const sim::Round round{{.bytes = base::Bytes(bytes), .group = {base::DeviceId(0), base::DeviceId(to)}},
+                             {.bytes = base::Bytes(bytes / 2), .group = {base::DeviceId(1), base::DeviceId(0)}}};
+      CHECK(costs.seconds(sim::Movement{{round}}) == test::about(bounds.round(round).at().time.value()));
+    }
 }
 
 TEST_CASE("an update takes what its weights take: the host's time is an iteration's, whatever its operators") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "base/check.hpp"
@@ -41,11 +42,13 @@ double share_lacking(std::span<const MovementCosts::Box> wanted, std::span<const
   return lacking;
 }
 
+// Of many devices a few: they follow each other by strides.
 std::uint64_t hash_of(const sim::Layout& layout) {
-  base::Hash h(layout.devices.size());
+  const std::vector<base::DeviceId>& devices = layout.devices;
+  base::Hash h(devices.size());
   h(static_cast<std::uint64_t>(layout.shape.sum))(static_cast<std::uint64_t>(layout.shape.copy));
   for (const pcg::ParallelDim& d : layout.shape.dims) h(static_cast<std::uint64_t>(d.degree));
-  for (const base::DeviceId d : layout.devices) h(d.value);
+  for (std::size_t d = 1; d < devices.size(); d *= 2) h(devices[d - 1].value)(devices[d].value);
   return h.value();
 }
 
@@ -129,7 +132,16 @@ double MovementCosts::Curve::at(double factor) const {
   return sum;
 }
 
-double MovementCosts::seconds(const sim::Movement& movement) const { return curve(movement).at(1); }
+double MovementCosts::seconds(const sim::Movement& movement) {
+  std::vector<sim::Round> rounds = movement.rounds;
+  base::Bytes largest;
+  for (const sim::Transfer& t : rounds | std::views::join) largest = std::max(largest, t.bytes);
+  if (largest.value() == 0) return curve(movement).at(1);
+  for (sim::Transfer& t : rounds | std::views::join) t.bytes = base::Bytes(kUnit * (t.bytes / largest));
+  const auto [at, is_new] = inside_.try_emplace(std::move(rounds));
+  if (is_new) at->second = curve({at->first});
+  return at->second.at(largest.value() / kUnit);
+}
 
 MovementCosts::Curve MovementCosts::curve(const sim::Movement& movement) const {
   Curve c;

@@ -34,7 +34,8 @@ class MovementCosts {
   // Cost: O(devices x devices of a domain) for each pair of patterns, once.
   [[nodiscard]] double at_least(LayoutNumber from, LayoutNumber to);
   // Seconds of rounds one after another, each as long as its transfers need or the busiest host to launch them, whichever is longer.
-  [[nodiscard]] double seconds(const sim::Movement& movement) const;
+  // Movements that differ in size alone are planned once.
+  [[nodiscard]] double seconds(const sim::Movement& movement);
   // Seconds of adding up partial sums where they lie, this many bytes of each.
   [[nodiscard]] double all_reduce_seconds(LayoutNumber sums, base::Bytes bytes);
 
@@ -86,6 +87,7 @@ class MovementCosts {
   std::vector<Numbered> layouts_;
   std::unordered_map<std::uint64_t, Curve> curves_;  // by both patterns
   std::unordered_map<std::uint32_t, Curve> sums_;    // all-reduces, by pattern
+  std::map<std::vector<sim::Round>, Curve> inside_;  // by rounds whose largest transfer has kUnit bytes
   std::unordered_map<std::uint64_t, Bound> bounds_;  // by both patterns
   double latency_inside_ = 0, latency_between_ = 0;  // of a message inside a domain, and between two
   std::vector<double> into_device_, into_domain_;    // bytes per second
