@@ -110,14 +110,14 @@ double ChainSearch::confirm_answer(const ChainCandidate& c) {
   return (memory.peak - memory.capacity).value();
 }
 
-bool ChainSearch::confirm(ChainCandidate candidate, const Solve& solve) {
+std::optional<ChainCandidate> ChainSearch::confirm(ChainCandidate candidate, const Solve& solve) {
   for (int attempt = 0; candidate.answer && attempt < kMostAttempts; ++attempt) {
     const double lacking = confirm_answer(candidate);
-    if (lacking <= 0) return true;
+    if (lacking <= 0) return candidate;
     candidate.chain.memory -= std::max(kMoreThanLacking * lacking, kLeastStep * candidate.chain.memory);
     candidate.answer = solve(candidate.chain, kUnlimited);
   }
-  return false;
+  return std::nullopt;
 }
 
 bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
@@ -128,11 +128,17 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
   // The best of the published space first, so that no other plan is worse than it.
   const auto published = std::ranges::find_if(best, [](const ChainCandidate* c) { return !c->setting.recomputes; });
   if (published != best.end()) std::rotate(best.begin(), published, published + 1);
-  const std::size_t before = confirmation_.simulated();
+  const auto is_enough = [&, before = confirmation_.simulated()] { return confirmation_.simulated() >= before + config_.simulated; };
   bool has_plan = false;
   for (const ChainCandidate* c : best) {
-    if (confirmation_.simulated() >= before + config_.simulated || (!budget_.take() && has_plan)) break;
-    has_plan = confirm(*c, solve) || has_plan;
+    if (is_enough() || (!budget_.take() && has_plan)) break;
+    std::optional<ChainCandidate> fitting = confirm(*c, solve);
+    if (!fitting) continue;
+    has_plan = true;
+    // GPipe has the same sum and needs more memory; where transfers overlap it may take less.
+    if (is_enough() || config_.schedule || fitting->setting.stages == 1 || !fitting->setting.recomputes) continue;
+    fitting->setting.schedule = pcg::ScheduleKind::gpipe;
+    confirm_answer(*fitting);
   }
   return has_plan;
 }
@@ -176,8 +182,7 @@ std::vector<Option> chain_search_options() {
   const ChainSearchConfig defaults;
   return with_limits({defaults.budget.seconds}, "pairs of stages and micro-batches priced, solved or simulated",
                      {{"schedule", Choice{{"best", "1f1b", "gpipe"}},
-                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes; `best`: `1f1b`, and "
-                       "`gpipe` as published"},
+                       "how micro-batches go through the stages: `gpipe` keeps all of them for their backward passes; `best`: the quicker"},
                       {"simulated", WholeNumber{.least = 1, .most = 1000, .by_default = static_cast<std::int64_t>(defaults.simulated)},
                        "plans of different stages and micro-batches that are simulated whole, at most: the best by the cost model"},
                       {"stages", WholeNumber{.by_default = 0}, "of the pipeline, which share the GPUs out evenly", "as many as are best"},

@@ -66,8 +66,8 @@ class ChainSearch {
  private:
   // Returns: bytes that a device lacks.
   double confirm_answer(const ChainCandidate& candidate);
-  // Returns: whether a plan was simulated.
-  bool confirm(ChainCandidate candidate, const Solve& solve);
+  // Returns: the answer that fits.
+  std::optional<ChainCandidate> confirm(ChainCandidate candidate, const Solve& solve);
 
   const Problem& problem_;
   ChainSearchConfig config_;
