@@ -2,16 +2,18 @@
 """Whether a plan drawn at random beats a planner in whose space it lies.
 
     tools/benchmarks/by_hand.py [--exe build/foreshard] [--plans 9] [--seed 1] [--pairs NAME,...] [--planners KIND,...]
-                               [--limit SECONDS]
+                               [--limit SECONDS] [--recipes FILE]
 
 For each pair of a model and a cluster it runs plans that `megatron:` can express, drawn at random from degrees that divide the GPUs, and the
 planners. Prints the best drawn plan that leaves the memory margin, and each planner's time over it, among the plans of the planner's space:
 `megatron: search`, `unity` and `auto` search all of them; `alpa` and `uniap` those without chunks, context, experts' or sequence parallelism,
 of which as many again are drawn where one of these planners runs.
-A pair that takes longer than the limit has no times.
+A pair that takes longer than the limit has no times. With a file of recipes (shared/data/measured/e2e/megatron_bridge_recipes.csv) the pairs are its
+mixtures of experts in bf16 at their scales, and the plans NVIDIA's.
 Exit code 1: some planner is beaten by more than a tie (1 %, of which a search takes the plainest).
 """
 import argparse
+import csv
 import json
 import os
 import random
@@ -62,6 +64,11 @@ PAIRS = {
 PLANNERS = {"megatron": {"megatron": "search"}, "unity": "unity", "auto": "auto", "alpa": "alpa", "uniap": "uniap"}
 NARROW = {"alpa", "uniap"}
 
+# Of recipes: models, and clusters with GPUs of a node; parts that are computed again.
+EXPERTS = {"qwen3_235b_a22b": "qwen3-235b-a22b", "kimi_k2": "kimi-k2", "deepseek_v3": "deepseek-v3", "gpt_oss_120b": "gpt-oss-120b"}
+SYSTEMS = {"H100": ("dgx-h100", 8), "B200": ("dgx-b200", 8), "B300": ("dgx-b300", 8), "GB200": ("gb200-nvl72", 4), "GB300": ("gb300-nvl72", 4)}
+MODULES = {"mla_up_proj": "mla_up", "moe_act": "activation", "layernorm": "norm", "mlp": "mlp"}
+
 
 def divisors(n):
     return [d for d in range(1, n + 1) if n % d == 0]
@@ -92,6 +99,34 @@ def drawn(chance, gpus, batch, has_experts, narrow=False):
         return o
 
 
+def recipe(row):
+    """Options of NVIDIA's plan."""
+    o = {"tensor": int(row["tp"]), "pipeline": int(row["pp"]), "context": int(row["cp"]), "expert": int(row["ep"]), "expert_tensor": int(row["etp"] or 1),
+         "micro_batch": int(row["mbs"]), "zero": 1, "sequence_parallel": int(row["tp"]) > 1, "dispatch": row["moe_dispatcher"].replace("alltoall", "nccl")}
+    if int(row["vp"] or 1) > 1:
+        o.update(chunks=int(row["vp"]), schedule="interleaved")
+    if row["recompute_granularity"] == "selective":
+        o["recompute"] = {"modules": [MODULES[m] for m in row["recompute_modules"].split()]}
+    if row["ep_a2a_overlap"] == "1":
+        o["overlap"] = {"experts": True}
+    return o
+
+
+def recipes_of(path):
+    """By the name of a pair: the pair and its plans."""
+    found = {}
+    with open(path) as f:
+        for row in csv.DictReader(line for line in f if not line.startswith("#")):
+            if row["model"] not in EXPERTS or row["precision"] != "BF16" or not row["gbs"]:
+                continue
+            preset, of_node = SYSTEMS[row["system"]]
+            pair = (model(EXPERTS[row["model"]], int(row["seq_len"])), cluster(preset, int(row["n_gpus"]) // of_node), dict(CORE, global_batch=int(row["gbs"])))
+            plans = found.setdefault(f"{EXPERTS[row['model']]}/{row['n_gpus']} {row['system']}, batch {row['gbs']}", (pair, []))[1]
+            if recipe(row) not in plans:
+                plans.append(recipe(row))
+    return found
+
+
 def is_narrow(o):
     return o.get("chunks", 1) == 1 and o["context"] == 1 and o.get("expert", 1) == 1 and not o.get("sequence_parallel")
 
@@ -120,20 +155,27 @@ def main():
     parser.add_argument("--pairs", default=",".join(PAIRS))
     parser.add_argument("--planners", default=",".join(PLANNERS))
     parser.add_argument("--limit", type=float)
+    parser.add_argument("--recipes", help="in place of random plans")
     args = parser.parse_args()
     kinds = args.planners.split(",")
     print("| pair | plans drawn | with room | best, s | " + " | ".join(kinds) + " |")
     print("|---|---:|---:|---:|" + "---:|" * len(kinds))
     beaten, count = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.pairs.split(","):
-            pair = PAIRS[name]
-            chance = random.Random(f"{args.seed} {name}")
-            has_experts = any(word in name for word in ("mixtral", "gpt-oss", "qwen3"))
-            asked = (chance, int(name.split("/")[1].split()[0]), pair[2]["global_batch"], has_experts)
-            hand = {f"hand {i}": drawn(*asked) for i in range(args.plans)}
-            if NARROW.intersection(kinds):
-                hand |= {f"narrow {i}": drawn(*asked, narrow=True) for i in range(args.plans)}
+        recipes = recipes_of(args.recipes) if args.recipes else {}
+        names = list(recipes) or args.pairs.split(",")
+        for name in names:
+            if recipes:
+                pair, plans = recipes[name]
+                hand = {f"recipe {i}": o for i, o in enumerate(plans)}
+            else:
+                pair = PAIRS[name]
+                chance = random.Random(f"{args.seed} {name}")
+                has_experts = any(word in name for word in ("mixtral", "gpt-oss", "qwen3"))
+                asked = (chance, int(name.split("/")[1].split()[0]), pair[2]["global_batch"], has_experts)
+                hand = {f"hand {i}": drawn(*asked) for i in range(args.plans)}
+                if NARROW.intersection(kinds):
+                    hand |= {f"narrow {i}": drawn(*asked, narrow=True) for i in range(args.plans)}
             plans = [{"megatron": o, "name": n} for n, o in hand.items()]
             plans += [{**(PLANNERS[k] if isinstance(PLANNERS[k], dict) else {k: {}}), "name": k} for k in kinds]
             try:
@@ -153,7 +195,7 @@ def main():
                 row.append(ratio + (" !" if is_beaten else ""))
             best = f"{min(times.values()):.4g}" if times else "-"
             print(f"| {name} | {len(hand)} | {len(times)} | {best} | " + " | ".join(row) + " |", flush=True)
-    print(f"{count} plans on {len(args.pairs.split(','))} pairs; planners beaten by more than {100 * (TIE - 1):.0f} %: {beaten}")
+    print(f"{count} plans on {len(names)} pairs; planners beaten by more than {100 * (TIE - 1):.0f} %: {beaten}")
     return 1 if beaten else 0
 
 
