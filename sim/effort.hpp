@@ -1,9 +1,8 @@
 #pragma once
 // What steps of a search cost, in seconds of one core: a part for each operator of a plan, and one for each of its GPUs besides. Rounded
 // from CPU times of each step for three plans (tensor 8; tensor 2 x pipeline 4; ZeRO 3) of BERT-Large, Llama 3 8B and 70B and gpt-oss-120b
-// on 8, 32, 128 and 512 H100, on one shared machine of two cores; of movements in `unity` for Inception-v3 on 192 V100 and Llama 3 8B on
-// 1,024 H100, and in `intra-op` on 128; of strategies in `unity` for Inception-v3 on 48 and 192 V100 (28 and 64 us each, with their
-// collectives). They only decide where a search ends, never what a plan takes.
+// on 8, 32, 128 and 512 H100, on one shared machine of two cores; of movements and strategies in `unity` for Inception-v3 on 192 V100 and
+// Llama 3 8B on 1,024 H100, and in `intra-op` on 128. They only decide where a search ends, never what a plan takes.
 
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
@@ -30,7 +29,7 @@ inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6), 
 // A message or a collective of a movement from one layout to another.
 inline constexpr base::Seconds kReshardTransfer(1.5e-6);
 // A strategy in the table of an operator, without its collectives.
-inline constexpr StepCost kCostStrategy{10e-6, 0.25e-6};
+inline constexpr StepCost kCostStrategy{10e-6, 0.6e-6};
 
 // A change of a random walk over a simulated schedule, for each operator on each GPU. Of solvers: an entry of a table of pairs of choices
 // that is gone through, an entry of a bucket tree, two labels of fronts that are put together.
