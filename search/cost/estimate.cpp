@@ -12,6 +12,8 @@ Estimator::Estimator(const pcg::Plan& plan, const sim::Oracle& oracle) : plan_(p
 }
 
 void Estimator::lower(const sim::Variant& variant) {
+  if (lowered_ == variant) return;
+  lowered_ = variant;
   oracle_.spend(sim::kEstimatePlan.of(plan_));
   const sim::Program& program = lowerer_.lower(variant);
   for (std::size_t m = movement_s_.size(); m < program.movements.size(); ++m) {

@@ -8,6 +8,7 @@
 //   replay.hpp    replay(): the items of a block on the streams of a rank (RankStreams), at their costs (ItemCosts)
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,13 +58,14 @@ class Estimator {
   [[nodiscard]] double unit_s(std::size_t unit, std::size_t stage) const;
 
  private:
-  // Makes pipelines_ those of the variant.
+  // Makes pipelines_ those of the variant. Cost: nothing if they are already.
   void lower(const sim::Variant& variant);
 
   const pcg::Plan& plan_;
   const sim::Oracle& oracle_;
   sim::Dataflow data_ = sim::dataflow_of(plan_);
   sim::Lowerer lowerer_{plan_, data_, oracle_.cluster(), oracle_.framework(plan_.training)};
+  std::optional<sim::Variant> lowered_;
   std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
   std::vector<Pipeline> pipelines_;              // per device type in use
 };

@@ -171,11 +171,18 @@ double Pipeline::passes_s(std::span<const sim::MicroBatchPosition> positions) {
   extend();
   times_.assign(program_.events.size() * static_cast<std::size_t>(micro_batches_), 0);
   Rank rank;
-  for (const sim::MicroBatchPosition position : positions) {
-    for (const sim::BlockId id : program_.forward) run(stage_block_of(id), rank, {0, 0}, 0);
-    const bool whole = sim::has_whole_backward(plan_.schedule);
-    for (const sim::Pass pass : whole ? std::vector{sim::Pass::backward} : std::vector{sim::Pass::inputs, sim::Pass::weights})
-      for (const sim::BlockId id : program_.blocks_of(pass, position)) run(stage_block_of(id), rank, {0, 0}, 0);
+  const auto pass = [&](std::span<const sim::BlockId> blocks) {
+    for (const sim::BlockId id : blocks) run(stage_block_of(id), rank, {0, 0}, 0);
+  };
+  // The forward pass of a micro-batch is merged with the backward pass of the one before.
+  const bool merges = pcg::merges_passes(plan_) && program_.forward.size() == 1;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::vector<sim::BlockId>& backward = program_.blocks_of(sim::Pass::backward, positions[i]);
+    if (!merges || i == 0) pass(program_.forward);
+    if (merges && i + 1 < positions.size()) run(merged_block_of(program_.forward[0], backward[0]), rank, {0, 0}, 0);
+    else if (sim::has_whole_backward(plan_.schedule)) pass(backward);
+    else
+      for (const sim::Pass p : {sim::Pass::inputs, sim::Pass::weights}) pass(program_.blocks_of(p, positions[i]));
   }
   return rank.computed;
 }

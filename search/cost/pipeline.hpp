@@ -97,7 +97,7 @@ class Pipeline {
   [[nodiscard]] const UnitCosts& units() const { return *units_; }
 
   // Returns: the seconds of the passes of micro-batches of these positions through all stages, one after another on one rank that was idle
-  // before.
+  // before; in one stage that merges passes, each forward pass but the first with the backward pass before it.
   // Requires: the plan has micro-batches of these positions.
   // Cost: O(stages x positions), and O(items) for blocks that no variant before had.
   [[nodiscard]] double passes_s(std::span<const sim::MicroBatchPosition> positions);

@@ -108,6 +108,12 @@ std::vector<int> rounds_of(const Schedule& s) {
   return rounds;
 }
 
+// The first of them.
+int first_round(const Schedule& s) {
+  if (s.kind == ScheduleKind::interleaved) return s.ranks;
+  return s.kind == ScheduleKind::flexible ? rounds_of(s).front() : s.micro_batches;
+}
+
 // All passes in the order in which they begin; backward goes through the chunks from last to first.
 std::vector<Slot> passes_of(const Schedule& s, const std::vector<int>& rounds, Pass pass) {
   std::vector<Slot> slots;
@@ -184,7 +190,16 @@ std::vector<Slot> slots_of(const Schedule& s, int rank) {
   return s.kind == ScheduleKind::dual_pipe ? DualPipe(s, rank).run() : alternate(s, rank);
 }
 
+// After the warm-up a forward pass comes before each backward pass; if they are merged, it keeps layers as the other one frees them.
+int most_alive(const Schedule& s, int rank) {
+  return std::min(warm_up(s, first_round(s), rank) + (s.merges ? 0 : 1), s.micro_batches * s.chunks);
+}
+
 // The last rank warms up for the shortest time.
-bool merges_something(const Schedule& s) { return std::ranges::any_of(slots_of(s, s.ranks - 1), &Slot::merged); }
+bool merges_something(const Schedule& s) {
+  const int last = s.ranks - 1;
+  if (s.kind == ScheduleKind::dual_pipe) return std::ranges::any_of(slots_of(s, last), &Slot::merged);
+  return s.merges && warm_up(s, first_round(s), last) < s.micro_batches * s.chunks;
+}
 
 }  // namespace sim

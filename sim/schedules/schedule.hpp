@@ -85,8 +85,13 @@ struct Schedule {
 // ranks + ranks x (ranks + slots of one)).
 [[nodiscard]] double empty_share(const Schedule& schedule);
 
+// Returns the forward passes of a rank whose backward passes have not begun when most of them have not, of which one may be merged with a
+// backward pass.
+// Requires: neither DualPipe nor 2BW.
+[[nodiscard]] int most_alive(const Schedule& schedule, int rank);
+
 // Whether some rank merges a forward and a backward pass.
-// Cost: that of slots_of for one rank.
+// Cost: DualPipe: that of slots_of for one rank.
 [[nodiscard]] bool merges_something(const Schedule& schedule);
 
 }  // namespace sim

@@ -112,6 +112,32 @@ TEST_CASE("a pipeline's bound is the slowest stage's work and the way through th
   CHECK(asked.bounds.bound(c).seconds == test::about(all / 2 + first / 2 / 2));
 }
 
+TEST_CASE("a plan is likely to wait for its messages, which bounds take as free") {
+  // Two stages of two chunks send 512 x 1024 numbers for each chunk and micro-batch, and gradients back.
+  Asked asked({kWideGpt, 1, 2, 8});
+  search::GridConfig c{.pipeline = 2, .data = 1, .chunks = 2, .micro_batch = 1};
+  c.schedule = pcg::ScheduleKind::interleaved;
+  const search::PlanBound bound = asked.bounds.bound(c);
+  const base::Bytes bytes = pcg::bytes_of({{512, 1024}}, asked.problem.training.precision);
+  const std::vector pair{base::DeviceId(0), base::DeviceId(1)};
+  const double message = asked.oracle.collective(sim::CollectiveKind::send, bytes, pair).time.value();
+  CHECK(bound.likely == test::about(bound.seconds + 2 * 8 * 2 * message));
+  // Of four layers one of three stages has two.
+  const double all = asked.bounds.bound({.data = 1, .micro_batch = 1}).seconds;
+  CHECK(asked.bounds.bound({.pipeline = 3, .data = 1, .micro_batch = 1}).likely > 2.0 / 4 * all);
+}
+
+TEST_CASE("replicas of experts gather their weights, too") {
+  // ZeRO 3 on four replicas that share nothing: all weights are gathered twice for each micro-batch, experts' included. Where four ranks
+  // share the experts out, none of these has a replica.
+  Asked asked({kWideMoe, 4, 1, 256});
+  search::GridConfig c{.data = 4, .expert = 1, .zero = 3};
+  c.micro_batch = 1;
+  const double whole = asked.bounds.bound(c).seconds;
+  c.expert = 4;
+  CHECK(asked.bounds.bound(c).seconds < 0.5 * whole);
+}
+
 TEST_CASE("a sketch's layer holds a layer's weights, and its share of them under tensor parallelism") {
   // Of hidden size h a layer has 12 h^2 + 13 h parameters: four projections with their biases, an MLP of 4 h, two norms. Tensor degree 2
   // halves matrices and the biases of what is cut by columns, 3 h + 4 h; the others, h + h, and the norms' 4 h are whole on both.

@@ -112,6 +112,32 @@ TEST_CASE("merged schedules warm up with two passes for each rank behind, and on
   CHECK(!sim::merges_something({gpipe, 2, 1, 8, true}));
 }
 
+TEST_CASE("what a rank keeps at most, and whether it merges, is known without its schedule") {
+  using enum pcg::ScheduleKind;
+  for (const pcg::ScheduleKind kind : {gpipe, one_f_one_b, interleaved, breadth_first})
+    for (const bool merges : {false, true})
+      for (const int ranks : {1, 2, 4})
+        for (const int chunks : {1, 2, 3})
+          for (const int micro_batches : {4, 8, 20}) {
+            const bool is_chunked = kind == interleaved || kind == breadth_first;
+            const sim::Schedule s{kind, ranks, is_chunked ? chunks : 1, micro_batches, merges};
+            bool some = false;
+            for (int rank = 0; rank < ranks; ++rank) {
+              // A forward pass that is merged keeps layers as the backward pass after it frees them.
+              int alive = 0, most = 0;
+              bool was_merged = false;
+              for (const sim::Slot& slot : sim::slots_of(s, rank)) {
+                some = some || slot.merged;
+                alive += slot.pass == sim::Pass::forward ? 1 : -1;
+                if (!slot.merged && !was_merged) most = std::max(most, alive);
+                was_merged = slot.merged;
+              }
+              CHECK(sim::most_alive(s, rank) == most);
+            }
+            CHECK(sim::merges_something(s) == some);
+          }
+}
+
 TEST_CASE("the pass that has less behind it goes on, the backward pass first") {
   using enum sim::Pass;
   CHECK(sim::alternation(3, 3) == std::vector{backward, forward, backward, forward, backward, forward});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <utility>
@@ -83,11 +84,12 @@ Candidates::Evaluation Candidates::evaluate(const Family& family, bool asked_for
   if (!plan) {
     refusal_ = plan.refusal();
   } else {
+    std::array<bool, 2> has_one{};  // without ZeRO 3, and with it, whose estimates miss most
     for (Candidate& c : estimated(family, *plan, evaluation)) {
       const bool is_far = least(c) >= kEstimateMargin * best();
       if (is_far) has_left_out_ = true;
       if (is_far && (!asked_for || evaluation.best)) continue;
-      c.is_variant = evaluation.best.has_value();
+      c.is_variant = std::exchange(has_one.at(c.config.zero == 3 ? 1 : 0), true);
       if (!evaluation.best) evaluation.best = all_.size();
       all_.push_back(std::move(c));
     }
@@ -109,7 +111,7 @@ std::vector<Candidates::Candidate> Candidates::estimated(const Family& family, c
     const auto [recompute, zero] = std::pair(v.variant.recompute, v.variant.zero);
     const bool has_one = !candidates.empty() && candidates.back().config.zero == zero;
     const bool is_less = !candidates.empty() && recompute < candidates.back().config.recompute;
-    if (has_one || is_less || zero < lacking || is_dominated(v.seconds)) {
+    if (has_one || is_less || zero < lacking || is_dominated(v.bound.seconds)) {
       ++evaluation.dominated;
       continue;
     }

@@ -34,7 +34,8 @@ class Candidates {
 
   // `by`: the part of the search that does.
   void simulate(std::size_t candidate, const std::string& by);
-  // The best `most` that are not simulated yet: one of each family first, so that plans that hardly differ do not crowd out all others.
+  // The best `most` that are not simulated yet: of each family one without and one with ZeRO 3 first, so that plans that hardly differ do
+  // not crowd out all others.
   void simulate_best(std::size_t most, const std::string& by);
 
   // Seconds of what was simulated, infinite where nothing was. A plan that takes at least `seconds` need not be evaluated.
@@ -52,7 +53,7 @@ class Candidates {
     GridConfig config;
     double estimate = 0;
     bool is_rough = false;    // its list of layers is
-    bool is_variant = false;  // a better variant of its family is a candidate, too
+    bool is_variant = false;  // a better variant of its family is a candidate, too, that has ZeRO 3 if it has
     bool is_simulated = false;
   };
   [[nodiscard]] static double least(const Candidate& c);

@@ -13,11 +13,11 @@ namespace search {
 [[nodiscard]] Attempt<pcg::Plan> megatron_plan(const Problem& problem, const GridConfig& config);
 [[nodiscard]] Planner megatron_planner();
 
-// The search over Megatron's whole grid: every degree, sequence parallelism, micro-batch, chunks, equal and balanced stages, recomputation
-// and ZeRO stage. Bounds from sketches of the layers order it. A local search from the best of each kind by these bounds also makes the
-// choices that the grid leaves out; what bounds then leave in front of the best is estimated, and of all that is estimated the best few are
-// simulated whole, one of each kind before others that differ from it in recomputation or ZeRO alone. Plain data parallelism is simulated
-// in any case.
+// The search over Megatron's whole grid: every degree, sequence parallelism, micro-batch, chunks, equal and balanced stages, exchanges of
+// tokens, recomputation and ZeRO stage. Sketches of the layers bound it and say what is likely to be quick. A local search from the
+// likeliest of each kind also makes the choices that the grid leaves out; what bounds then leave in front of the best is estimated, and of
+// all that is estimated the best few are simulated whole, those first that differ from each other in more than recomputation or ZeRO.
+// Plain data parallelism is simulated in any case.
 struct MegatronSearchConfig {
   static constexpr Effort kEffort{base::Seconds(5), 800};
   SearchLimits budget = kEffort.least;

@@ -31,7 +31,7 @@ std::size_t go_through_grid(Ranking& ranking, Candidates& candidates, Budget& bu
   for (const Family& family : ranking.families) {
     if (context.progress) context.progress(fmt::format("megatron: {} of {} kinds of plans left", left--, ranking.families.size()));
     std::optional<Candidates::Evaluation> evaluation = candidates.evaluation_of(family.config);
-    if (!evaluation && candidates.is_dominated(family.variants.front().seconds)) {
+    if (!evaluation && candidates.is_dominated(family.least())) {
       pruned.dominated += family.variants.size();
       continue;
     }

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/schedules/schedule.hpp"
+
 namespace search {
 namespace {
 
@@ -36,6 +38,11 @@ bool has_sequence(const pcg::Graph& model) {
   return std::ranges::any_of(model.nodes(), [](const pcg::GraphNode& n) {
     return std::holds_alternative<pcg::Attention>(n.op) || std::holds_alternative<pcg::Embedding>(n.op);
   });
+}
+
+// Or whatever can do what it can.
+bool is_megatron(const MoveScope& scope) {
+  return scope.framework == Framework::generic || scope.framework == Framework::megatron || scope.framework == Framework::megatron_core;
 }
 
 // Undoes what has lost its meaning.
@@ -121,7 +128,9 @@ class Neighbours {
   }
   void add(GridConfig c) {
     tidy(c, scope_);
-    if (!(c == config_) && std::ranges::find(all_, c) == all_.end()) all_.push_back(std::move(c));
+    const bool has_new_exchange = (c.sequence_parallel && !config_.sequence_parallel) || (c.expert > 1 && config_.expert == 1);
+    for (GridConfig& n : has_new_exchange ? exchanges(c, scope_) : std::vector{c})
+      if (!(n == config_) && std::ranges::find(all_, n) == all_.end()) all_.push_back(std::move(n));
   }
 
   const GridConfig& config_;
@@ -135,19 +144,18 @@ class OtherChoices {
 
   std::vector<GridConfig> run() && {
     exchange_keys();
-    const bool is_generic = scope_.framework == Framework::generic;
-    if (is_generic && config_.pipeline > 1) change_schedule();
-    if (is_generic || scope_.framework == Framework::megatron || scope_.framework == Framework::megatron_core) {
+    if (scope_.framework == Framework::generic && config_.pipeline > 1) change_schedule();
+    if (is_megatron(scope_)) {
       if (config_.expert > 1) {
-        take({pcg::Dispatch::forwarded, pcg::Dispatch::forwarded_sorted}, &GridConfig::dispatch);
-        overlap(&pcg::Overlap::experts);
+        take({pcg::Dispatch::all_to_all, pcg::Dispatch::forwarded, pcg::Dispatch::forwarded_sorted}, &GridConfig::dispatch);
+        toggle(&pcg::Overlap::experts);
         if (config_.tensor > 1) take({1}, &GridConfig::expert_tensor);
       }
       recompute_less();
       shard_in_groups();
       store_weights();
-      if (config_.tensor > 1 && config_.sequence_parallel) overlap(&pcg::Overlap::tensor);
-      if (config_.zero == 1 || config_.zero == 2) overlap(&pcg::Overlap::parameters);
+      if (config_.tensor > 1 && config_.sequence_parallel) toggle(&pcg::Overlap::tensor);
+      if ((config_.zero == 1 || config_.zero == 2) && !config_.overlap.parameters) another().overlap.parameters = true;
     }
     return std::move(all_);
   }
@@ -160,8 +168,8 @@ class OtherChoices {
     for (const Member& value : values)
       if (config_.*member != value) another().*member = value;
   }
-  void overlap(std::optional<bool> pcg::Overlap::*choice) {
-    if (!(config_.overlap.*choice)) another().overlap.*choice = true;
+  void toggle(std::optional<bool> pcg::Overlap::*choice) {
+    another().overlap.*choice = config_.overlap.*choice ? std::nullopt : std::optional(true);
   }
 
   void exchange_keys() {
@@ -240,6 +248,17 @@ std::vector<int> chunks_of(const GridConfig& c, const MoveScope& scope) {
   for (std::int64_t n = 2; n <= scope.layers / c.pipeline; ++n)
     if (n <= kFewChunks || scope.layers % (c.pipeline * n) == 0) chunks.push_back(static_cast<int>(n));
   return chunks;
+}
+
+std::vector<GridConfig> exchanges(GridConfig c, const MoveScope& scope) {
+  if (!is_megatron(scope)) return {c};
+  if (c.sequence_parallel) c.overlap.tensor = true;
+  if (c.expert == 1) return {c};
+  c.dispatch = pcg::Dispatch::forwarded_sorted;
+  std::vector<GridConfig> all{c};
+  const auto micro_batches = static_cast<int>(scope.batch / c.data / c.micro_batch);
+  if (sim::merges_something({c.schedule, c.pipeline, c.chunks, micro_batches, true})) all.emplace_back(c).overlap.experts = true;
+  return all;
 }
 
 std::vector<GridConfig> neighbours(const GridConfig& config, const MoveScope& scope) { return Neighbours(config, scope).run(); }

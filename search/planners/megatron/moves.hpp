@@ -29,6 +29,10 @@ struct MoveScope {
 // Numbers of chunks that a pipeline of a grid may have: 1 to kFewChunks, and divisors of a stage's layers. Ascending.
 [[nodiscard]] std::vector<int> chunks_of(const GridConfig& config, const MoveScope& scope);
 
+// The ways in which a point of the grid may exchange, as far as the framework can. Parts of a sequence overlapped with products. Tokens by
+// the library that moves least, in sequence and, where there are kernels to overlap that with, overlapped.
+[[nodiscard]] std::vector<GridConfig> exchanges(GridConfig config, const MoveScope& scope);
+
 // Points of the grid next to one: a prime factor goes from one degree to another, or experts, micro-batch or chunks take the next larger or
 // smaller value, or stages are balanced, or a sequence is shared out among tensor ranks, or not. What then does not divide is made smaller;
 // choices that lose their meaning are undone.

@@ -66,9 +66,10 @@ class Points {
       for (const bool balanced : {false, true}) {
         if (balanced && (c.pipeline == 1 || !divides)) continue;
         c.balanced_stages = balanced;
-        GridConfig point = c;
-        wishes_.adapt(point);
-        if (wishes_.allow(point, Wishes::Decided::point)) points_.push_back(std::move(point));
+        for (GridConfig point : exchanges(c, scope_)) {
+          wishes_.adapt(point);
+          if (wishes_.allow(point, Wishes::Decided::point)) points_.push_back(std::move(point));
+        }
       }
     }
   }
@@ -120,7 +121,7 @@ class Ranker {
       else add_cut(cut);
     }
     // Stable: among equals the order of the grid decides, so that the answer does not depend on the library.
-    std::ranges::stable_sort(ranking_.families, {}, [](const Family& f) { return f.variants.front().seconds; });
+    std::ranges::stable_sort(ranking_.families, {}, [](const Family& f) { return f.likely(kNever); });
     return std::move(ranking_);
   }
 
@@ -142,12 +143,19 @@ class Ranker {
   void add_cut(std::span<const GridConfig> points) {
     Line& line = lines_[line_of(points.front())];
     if (line.over != nullptr) return prune(points, ranking_.pruned.*line.over);
-    if (const Refusal* refused = bounds_.refusal(points.front())) {
-      ranking_.refusal = *refused;
-      return prune(points, ranking_.pruned.refused);
-    }
     double best = kNever;
-    for (const GridConfig& c : points) best = std::min(best, add_point(c));
+    bool is_cut = false;
+    for (const GridConfig& c : points) {
+      const Refusal* refused = bounds_.refusal(c);
+      if (refused != nullptr) {
+        ranking_.refusal = *refused;
+        prune({&c, 1}, ranking_.pruned.refused);
+        continue;
+      }
+      is_cut = true;
+      best = std::min(best, add_point(c));
+    }
+    if (!is_cut) return;
     best_ = std::min(best_, best);
     // The memory that a micro-batch needs only grows with it.
     if (best == kNever) line.over = &PrunedCounts::too_big;
@@ -160,7 +168,7 @@ class Ranker {
     double best = kNever;
     const auto too_big = [this](const GridConfig& c, double bytes) { this->too_big(c, bytes); };
     for (Family& family : families_of(point, wishes_, bounds_, ranking_.room, too_big)) {
-      best = std::min(best, family.variants.front().seconds);
+      best = std::min(best, family.least());
       ranking_.families.push_back(std::move(family));
     }
     return best;
@@ -183,6 +191,13 @@ class Ranker {
 
 }  // namespace
 
+double Family::likely(double bytes) const {
+  double least = kNever;
+  for (const RankedVariant& v : variants)
+    if (v.bound.bytes <= bytes) least = std::min(least, v.bound.likely);
+  return least;
+}
+
 std::vector<GridConfig> grid_points(const Problem& problem, const Wishes& wishes) { return Points(problem, wishes).run(); }
 
 std::vector<Family> families_of(const GridConfig& point, const Wishes& wishes, PlanBounds& bounds, double room,
@@ -198,12 +213,12 @@ std::vector<Family> families_of(const GridConfig& point, const Wishes& wishes, P
     for (c.zero = 0; c.zero < zero_stages(c); ++c.zero) {
       if (!wishes.allow(c)) continue;
       const PlanBound bound = bounds.bound(c);
-      if (bound.bytes <= room) families.back().variants.push_back({{recompute, c.zero}, bound.seconds, bound.bytes});
+      if (bound.bytes <= room) families.back().variants.push_back({{recompute, c.zero}, bound});
       else if (too_big) too_big(c, bound.bytes);
     }
   }
   std::erase_if(families, [](const Family& f) { return f.variants.empty(); });
-  for (Family& f : families) std::ranges::stable_sort(f.variants, {}, &RankedVariant::seconds);
+  for (Family& f : families) std::ranges::stable_sort(f.variants, {}, [](const RankedVariant& v) { return v.bound.seconds; });
   return families;
 }
 

@@ -18,21 +18,25 @@
 namespace search {
 
 // Every combination of tensor, context, expert, pipeline and data degree, sequence parallelism, micro-batch, chunks, and stages of equal
-// and of balanced length that devices and batch divide into, without recomputation and ZeRO. Chunks: 1 to 8, and all divisors of a stage's
-// layers. Of these, those that wishes allow. Points of one cut (tensor, context, expert, sequence parallelism and micro-batch) follow each
-// other, those of small groups of devices with small micro-batches first. Whether the model divides too shows when the plan is
-// built. Cost: O(results + sqrt(global batch)).
+// and of balanced length that devices and batch divide into, each with its exchanges(), without recomputation and ZeRO. Chunks: 1 to 8, and
+// all divisors of a stage's layers. Of these, those that wishes allow. Points of one cut (tensor, context, expert, sequence parallelism and
+// micro-batch) follow each other, those of small groups of devices with small micro-batches first. Whether the model divides too shows when
+// the plan is built. Cost: O(results + sqrt(global batch)).
 [[nodiscard]] std::vector<GridConfig> grid_points(const Problem& problem, const Wishes& wishes = {});
 
 struct RankedVariant {
   sim::Variant variant;
-  double seconds = 0, bytes = 0;  // at least
+  PlanBound bound;
 };
 
 // Plans that differ in recomputation and ZeRO alone: they are built once.
 struct Family {
   GridConfig config;                    // without recomputation and ZeRO
   std::vector<RankedVariant> variants;  // the quickest first
+  // Of those that need at most `bytes`, the seconds that the quickest is likely to take (PlanBound); infinite where there is none.
+  [[nodiscard]] double likely(double bytes) const;
+  // No plan of it is quicker.
+  [[nodiscard]] double least() const { return variants.front().bound.seconds; }
 };
 
 // Returns: the families of a point that bounds leave room for: one, or one for each kind of recomputation where stages are not equal.
@@ -51,7 +55,7 @@ struct PrunedCounts {
 
 // The whole grid of the search, by what each plan takes at least.
 struct Ranking {
-  std::vector<Family> families;  // by their quickest variant
+  std::vector<Family> families;  // the one that is likely to be quickest first
   std::size_t plans = 0;         // of the whole grid
   double room = 0;               // bytes for tensors, of the device that has most
   PrunedCounts pruned;

@@ -126,7 +126,9 @@ bool Wishes::allow(const GridConfig& c, Decided decided) const {
 }
 
 void Wishes::adapt(GridConfig& point) const {
-  if (const auto wish = allowed_.find("dispatch"); wish != allowed_.end() && !wish->second.empty() && point.expert > 1)
+  if (const auto wish = allowed_.find("dispatch");
+      wish != allowed_.end() && !wish->second.empty() && point.expert > 1 &&
+      std::ranges::find(wish->second, static_cast<std::int64_t>(point.dispatch)) == wish->second.end())
     point.dispatch = static_cast<pcg::Dispatch>(wish->second.front());
   const auto wish = allowed_.find("schedule");
   if (wish == allowed_.end() || allow(point, Decided::point)) return;
