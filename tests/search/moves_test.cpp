@@ -88,6 +88,33 @@ TEST_CASE("a neighbour has as many devices, divides the batch, and means what it
   CHECK(has([](const GridConfig& n) { return n.balanced_stages; }));
 }
 
+TEST_CASE("points exchange in the ways that their framework and their schedule have") {
+  const auto exchanges = [](const GridConfig& c, Framework framework) { return search::exchanges(c, scope(framework, 4)); };
+  GridConfig c{.tensor = 2, .pipeline = 2, .data = 4, .expert = 4, .micro_batch = 1};
+  c.sequence_parallel = true;
+  CHECK(exchanges(c, Framework::deepspeed) == std::vector{c});
+  GridConfig in_sequence = c;
+  in_sequence.dispatch = pcg::Dispatch::forwarded_sorted;
+  in_sequence.overlap.tensor = true;
+  GridConfig overlapped = in_sequence;
+  overlapped.overlap.experts = true;
+  CHECK(exchanges(c, Framework::megatron) == std::vector{in_sequence, overlapped});
+  c.micro_batch = 4;  // one for each replica: there is no other to overlap with
+  in_sequence.micro_batch = 4;
+  CHECK(exchanges(c, Framework::megatron) == std::vector{in_sequence});
+  // A neighbour that is the first to share the experts out comes with both, but where the schedule merges passes in its own way.
+  const auto overlaps = [](const GridConfig& from) {
+    const std::vector<GridConfig> all = search::neighbours(from, scope(Framework::generic, 4));
+    return std::ranges::any_of(all, [](const GridConfig& n) { return n.expert > 1 && n.overlap.experts == true; });
+  };
+  GridConfig dense{.pipeline = 2, .data = 8, .micro_batch = 1};
+  CHECK(overlaps(dense));
+  dense.schedule = pcg::ScheduleKind::dual_pipe;
+  dense.micro_batch = 2;
+  CHECK(std::ranges::none_of(search::neighbours(dense, scope(Framework::generic, 4)),
+                             [](const GridConfig& n) { return n.schedule == pcg::ScheduleKind::dual_pipe && n.overlap.experts; }));
+}
+
 TEST_CASE("the search makes choices that the grid leaves out, each on those before it") {
   // A slow network, over which tokens of four experts are exchanged: what the framework offers for it pays.
   test::Question q(

@@ -67,6 +67,7 @@ TEST_CASE("a point takes a schedule and a dispatch that are wished") {
   for (const GridConfig& c : search::grid_points(q.problem(), w)) {
     if (c.pipeline > 1) CHECK(c.schedule == (c.chunks > 1 ? pcg::ScheduleKind::breadth_first : pcg::ScheduleKind::gpipe));
     CHECK(c.dispatch == (c.expert > 1 ? pcg::Dispatch::forwarded : pcg::Dispatch::all_to_all));
+    if (c.pipeline > 1) CHECK_FALSE(c.overlap.experts);  // these schedules merge no passes
   }
   CHECK(w.text() == "schedule breadth-first or gpipe, dispatch deepep or nccl");
   CHECK(Wishes().text().empty());

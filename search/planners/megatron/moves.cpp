@@ -257,7 +257,9 @@ std::vector<GridConfig> exchanges(GridConfig c, const MoveScope& scope) {
   c.dispatch = pcg::Dispatch::forwarded_sorted;
   std::vector<GridConfig> all{c};
   const auto micro_batches = static_cast<int>(scope.batch / c.data / c.micro_batch);
-  if (sim::merges_something({c.schedule, c.pipeline, c.chunks, micro_batches, true})) all.emplace_back(c).overlap.experts = true;
+  const bool alternates = c.schedule == ScheduleKind::one_f_one_b || c.schedule == ScheduleKind::interleaved;
+  if (alternates && sim::merges_something({c.schedule, c.pipeline, c.chunks, micro_batches, true}))
+    all.emplace_back(c).overlap.experts = true;
   return all;
 }
 

@@ -66,7 +66,9 @@ class Points {
       for (const bool balanced : {false, true}) {
         if (balanced && (c.pipeline == 1 || !divides)) continue;
         c.balanced_stages = balanced;
-        for (GridConfig point : exchanges(c, scope_)) {
+        GridConfig scheduled = c;
+        wishes_.adapt(scheduled);
+        for (GridConfig point : exchanges(scheduled, scope_)) {
           wishes_.adapt(point);
           if (wishes_.allow(point, Wishes::Decided::point)) points_.push_back(std::move(point));
         }
