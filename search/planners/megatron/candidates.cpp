@@ -135,9 +135,12 @@ bool Candidates::fits(pcg::Plan plan, const GridConfig& config) {
   return false;
 }
 
-void Candidates::simulate(std::size_t candidate, const std::string& by) {
+bool Candidates::is_far(std::size_t candidate) const { return least(all_[candidate]) >= kEstimateMargin * best(); }
+
+bool Candidates::simulate(std::size_t candidate, const std::string& by) {
   Candidate& c = all_[candidate];
-  if (std::exchange(c.is_simulated, true)) return;
+  if (std::exchange(c.is_simulated, true)) return false;
+  const double best_before = best();
   GridConfig config = c.config;
   // In place of a rough split the one that takes least, if it fits.
   if (c.is_rough) {
@@ -150,6 +153,9 @@ void Candidates::simulate(std::size_t candidate, const std::string& by) {
   budget_.count(1);
   plan->name = by;
   confirmation_.confirm(std::move(plan).value());
+  const bool is_best = best() < best_before;
+  if (is_best) best_candidate_ = candidate;
+  return is_best;
 }
 
 void Candidates::simulate_best(std::size_t most, const std::string& by) {
@@ -158,8 +164,7 @@ void Candidates::simulate_best(std::size_t most, const std::string& by) {
     if (!all_[c].is_simulated) waiting.push_back(c);
   std::ranges::stable_sort(waiting, {}, [&](std::size_t c) { return std::pair(all_[c].is_variant, all_[c].estimate); });
   for (const std::size_t c : waiting) {
-    const bool is_far = least(all_[c]) >= kEstimateMargin * best();
-    if (is_far || confirmation_.simulated() >= most || budget_.is_spent()) has_left_out_ = true;
+    if (is_far(c) || confirmation_.simulated() >= most || budget_.is_spent()) has_left_out_ = true;
     else simulate(c, by);
   }
 }

@@ -32,15 +32,19 @@ class Candidates {
   [[nodiscard]] const GridConfig& config(std::size_t candidate) const { return all_[candidate].config; }
   [[nodiscard]] double estimate(std::size_t candidate) const { return all_[candidate].estimate; }
 
-  // `by`: the part of the search that does.
-  void simulate(std::size_t candidate, const std::string& by);
+  // `by`: the part of the search that does. Returns: whether it is now the best.
+  bool simulate(std::size_t candidate, const std::string& by);
   // The best `most` that are not simulated yet: of each family one without and one with ZeRO 3 first, so that plans that hardly differ do
   // not crowd out all others.
   void simulate_best(std::size_t most, const std::string& by);
 
-  // Seconds of what was simulated, infinite where nothing was. A plan that takes at least `seconds` need not be evaluated.
+  // Seconds of what was simulated, infinite where nothing was. A plan that takes at least `seconds` need not be evaluated, and one whose
+  // estimate is far above need not be simulated.
   [[nodiscard]] double best() const;
   [[nodiscard]] bool is_dominated(double seconds) const;
+  [[nodiscard]] bool is_far(std::size_t candidate) const;
+  // The candidate that is the best of what was simulated; nullopt: none, or another plan is.
+  [[nodiscard]] std::optional<std::size_t> best_candidate() const { return best_candidate_; }
   // Whether something that fits was left aside because of its estimate, or because enough was simulated.
   [[nodiscard]] bool has_left_out() const { return has_left_out_; }
   // Why the last family that was refused cannot be built.
@@ -69,6 +73,7 @@ class Candidates {
   Confirmation confirmation_;
   std::optional<Refusal> refusal_;
   bool has_left_out_ = false;
+  std::optional<std::size_t> best_candidate_;
   std::vector<Candidate> all_;
   std::vector<std::pair<GridConfig, Evaluation>> evaluations_;
 };
@@ -78,5 +83,8 @@ class Candidates {
 // estimate; where there is none, the plan is simulated. Ends when the budget is spent. Returns: the number of steps that were estimated.
 std::size_t search_locally(const Problem& problem, const Wishes& wishes, const Ranking& ranking, PlanBounds& bounds, Candidates& candidates,
                            Budget& budget);
+// Goes on from the best candidate that was simulated by what simulations say: estimates are blind to contention. Returns: as above.
+std::size_t search_by_simulation(const Problem& problem, const Wishes& wishes, const Ranking& ranking, PlanBounds& bounds,
+                                 Candidates& candidates, Budget& budget);
 
 }  // namespace search

@@ -45,6 +45,13 @@ class LocalSearch {
     return steps_;
   }
 
+  std::size_t run_by_simulation() && {
+    by_simulation_ = true;
+    std::optional<std::size_t> at = candidates_.best_candidate();
+    while (at && !budget_.is_spent() && (move(*at) || choose(*at))) {}
+    return steps_;
+  }
+
  private:
   // Ranks that share the experts out, whether there is a pipeline, and, where nothing is shared out, tensor ranks and context.
   using Kind = std::tuple<int, bool, bool, bool>;
@@ -130,13 +137,17 @@ class LocalSearch {
   }
 
   bool step(std::size_t& at, const Family& family) {
-    const double worth = kLeastProgress * candidates_.estimate(at);
-    if (family.least() >= worth || candidates_.evaluation_of(family.config) || !budget_.take()) return false;
+    const double worth = kLeastProgress * (by_simulation_ ? candidates_.best() : candidates_.estimate(at));
+    if (family.least() >= worth) return false;
+    std::optional<Candidates::Evaluation> evaluation = candidates_.evaluation_of(family.config);
+    if ((evaluation && !by_simulation_) || !budget_.take()) return false;
     ++steps_;
-    const Candidates::Evaluation evaluation = candidates_.evaluate(family, true);
-    if (!evaluation.best || candidates_.estimate(*evaluation.best) >= worth) return false;
-    at = *evaluation.best;
-    return true;
+    if (!evaluation) evaluation = candidates_.evaluate(family, true);
+    if (!evaluation->best || (by_simulation_ && candidates_.is_far(*evaluation->best))) return false;
+    const bool is_better =
+        by_simulation_ ? candidates_.simulate(*evaluation->best, "simulation") : candidates_.estimate(*evaluation->best) < worth;
+    if (is_better) at = *evaluation->best;
+    return is_better;
   }
 
   const Wishes& wishes_;
@@ -146,6 +157,7 @@ class LocalSearch {
   Budget& budget_;
   MoveScope scope_;
   std::size_t steps_ = 0;
+  bool by_simulation_ = false;
 };
 
 }  // namespace
@@ -153,6 +165,11 @@ class LocalSearch {
 std::size_t search_locally(const Problem& problem, const Wishes& wishes, const Ranking& ranking, PlanBounds& bounds, Candidates& candidates,
                            Budget& budget) {
   return LocalSearch(problem, wishes, ranking, bounds, candidates, budget).run();
+}
+
+std::size_t search_by_simulation(const Problem& problem, const Wishes& wishes, const Ranking& ranking, PlanBounds& bounds,
+                                 Candidates& candidates, Budget& budget) {
+  return LocalSearch(problem, wishes, ranking, bounds, candidates, budget).run_by_simulation();
 }
 
 }  // namespace search

@@ -79,11 +79,12 @@ SearchResult megatron_search(const Problem& problem, const MegatronSearchConfig&
   // The search is to be no worse than what it generalises, whenever it ends.
   if (config.wishes.allow({.data = problem.cluster.device_count()}))
     confirm_data_parallel(problem, wishes.empty() ? Replicas::sharded : Replicas::whole, candidates.confirmation());
-  const std::size_t steps =
+  std::size_t steps =
       part(kMostForLocalSearch, [&](Budget& b) { return search_locally(problem, config.wishes, ranking, bounds, candidates, b); }).first;
   const auto [estimated, grid_ended] = part(std::max(0.0, budget.left() / config.budget.seconds - kLeastForSimulations),
                                             [&](Budget& b) { return go_through_grid(ranking, candidates, b, context); });
   candidates.simulate_best(static_cast<std::size_t>(config.simulate_best), "grid");
+  steps += search_by_simulation(problem, config.wishes, ranking, bounds, candidates, budget);
   if (!candidates.confirmation().has_plan() && ranking.smallest)
     if (const Attempt<pcg::Plan> plan = megatron_plan(problem, *ranking.smallest)) candidates.confirmation().confirm(*plan);
 

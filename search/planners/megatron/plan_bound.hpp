@@ -80,9 +80,9 @@ struct PlanBound {
   double bytes = 0;    // of the device that needs most
 };
 
-// Bounds for one problem, as if all devices were as the first ones are. Overlap is taken as perfect, messages between stages as free,
-// memory as the average of the stages. What layers take is taken to grow with their number as from one to two. Tests hold the bounds
-// against estimates and against what plans need.
+// Bounds for one problem, as if all devices were as the first ones are. Overlap of gradients and weights is taken as perfect, messages
+// between stages as free, and memory as what the first rank keeps if all have as many layers. What layers take is taken to grow with their
+// number as from one to two. Tests hold the bounds against estimates and against what plans need.
 class PlanBounds {
  public:
   // The objects of the problem outlive this one.
