@@ -85,8 +85,8 @@ struct Schedule {
 // ranks + ranks x (ranks + slots of one)).
 [[nodiscard]] double empty_share(const Schedule& schedule);
 
-// Returns the forward passes of a rank whose backward passes have not begun when most of them have not, of which one may be merged with a
-// backward pass.
+// Returns the most micro-batches' chunks of which a rank keeps activations at once: those with a forward pass and no backward pass yet. One
+// that passes forwards while another passes backwards (merged) is not counted.
 // Requires: neither DualPipe nor 2BW.
 [[nodiscard]] int most_alive(const Schedule& schedule, int rank);
 

@@ -189,7 +189,8 @@ def unity_rewrites(quick):
         cells = []
         for s in SPACES:
             run = runs[f"with, {s}"]
-            found = [(run["iteration_time_s"], run["plan_summary"]), *((r["iteration_time_s"], r["plan"]) for r in run.get("runners_up", []))]
+            others = [(r["iteration_time_s"], r["plan"]) for r in run.get("runners_up", []) if "iteration_time_s" in r]
+            found = [(run["iteration_time_s"], run["plan_summary"]), *others]
             rewritten = min((f for f in found if "rewrite" in f[1]), default=None)
             if rewritten:
                 evidence.append(f"- {model}, {gpus} GPUs, best rewritten, {s}: {rewritten[0] * 1e3:.4g} ms; {rewritten[1]}")

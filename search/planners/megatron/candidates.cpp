@@ -68,7 +68,10 @@ double Candidates::best() const {
   return confirmation_.best_time().value_or(base::Seconds(std::numeric_limits<double>::infinity())).value();
 }
 
-double Candidates::least(const Candidate& c) { return c.is_rough ? c.estimate / kMostBalanced : c.estimate; }
+bool Candidates::is_far(const Candidate& c) const {
+  const double least = c.is_rough ? c.estimate / kMostBalanced : c.estimate;
+  return least >= kEstimateMargin * best();
+}
 
 bool Candidates::is_dominated(double seconds) const { return bounds_hold_ && kLeastGain * best() <= seconds; }
 
@@ -86,9 +89,9 @@ Candidates::Evaluation Candidates::evaluate(const Family& family, bool asked_for
   } else {
     std::array<bool, 2> has_one{};  // without ZeRO 3, and with it, whose estimates miss most
     for (Candidate& c : estimated(family, *plan, evaluation)) {
-      const bool is_far = least(c) >= kEstimateMargin * best();
-      if (is_far) has_left_out_ = true;
-      if (is_far && (!asked_for || evaluation.best)) continue;
+      const bool far = is_far(c);
+      if (far) has_left_out_ = true;
+      if (far && (!asked_for || evaluation.best)) continue;
       c.is_variant = std::exchange(has_one.at(c.config.zero == 3 ? 1 : 0), true);
       if (!evaluation.best) evaluation.best = all_.size();
       all_.push_back(std::move(c));
@@ -135,8 +138,6 @@ bool Candidates::fits(pcg::Plan plan, const GridConfig& config) {
   return false;
 }
 
-bool Candidates::is_far(std::size_t candidate) const { return least(all_[candidate]) >= kEstimateMargin * best(); }
-
 bool Candidates::simulate(std::size_t candidate, const std::string& by) {
   Candidate& c = all_[candidate];
   if (std::exchange(c.is_simulated, true)) return false;
@@ -164,7 +165,7 @@ void Candidates::simulate_best(std::size_t most, const std::string& by) {
     if (!all_[c].is_simulated) waiting.push_back(c);
   std::ranges::stable_sort(waiting, {}, [&](std::size_t c) { return std::pair(all_[c].is_variant, all_[c].estimate); });
   for (const std::size_t c : waiting) {
-    if (is_far(c) || confirmation_.simulated() >= most || budget_.is_spent()) has_left_out_ = true;
+    if (is_far(all_[c]) || confirmation_.simulated() >= most || budget_.is_spent()) has_left_out_ = true;
     else simulate(c, by);
   }
 }

@@ -42,7 +42,7 @@ class Candidates {
   // estimate is far above need not be simulated.
   [[nodiscard]] double best() const;
   [[nodiscard]] bool is_dominated(double seconds) const;
-  [[nodiscard]] bool is_far(std::size_t candidate) const;
+  [[nodiscard]] bool is_far(std::size_t candidate) const { return is_far(all_[candidate]); }
   // The candidate that is the best of what was simulated; nullopt: none, or another plan is.
   [[nodiscard]] std::optional<std::size_t> best_candidate() const { return best_candidate_; }
   // Whether something that fits was left aside because of its estimate, or because enough was simulated.
@@ -57,10 +57,10 @@ class Candidates {
     GridConfig config;
     double estimate = 0;
     bool is_rough = false;    // its list of layers is
-    bool is_variant = false;  // a better variant of its family is a candidate, too, that has ZeRO 3 if it has
+    bool is_variant = false;  // a quicker variant of its family is a candidate, too: of those with ZeRO 3, or of those without, as it is
     bool is_simulated = false;
   };
-  [[nodiscard]] static double least(const Candidate& c);
+  [[nodiscard]] bool is_far(const Candidate& c) const;
   [[nodiscard]] std::vector<Candidate> estimated(const Family& family, const pcg::Plan& plan, Evaluation& evaluation);
   [[nodiscard]] bool fits(pcg::Plan plan, const GridConfig& config);
 

@@ -20,7 +20,7 @@ constexpr double kLeastProgress = 0.999;
 // Set by hand, as they say what is tried, and not what a plan takes. Where exchanges overlap that bounds take as serial, this part of a
 // bound is taken to stay.
 constexpr double kMostOverlapped = 0.6;
-// Bounds of memory are of the average stage; of the budget, a part for the starts.
+// Other ranks may need more memory than the first, of which bounds are; of the budget, a part for the starts.
 constexpr double kLikelyToFit = 0.9, kMostForStarts = 0.5;
 constexpr std::size_t kTries = 3;  // of the families of a kind, until one fits
 
@@ -83,7 +83,7 @@ class LocalSearch {
     const base::Seconds enough = budget_.left() * (1 - kMostForStarts);
     for (const std::vector<const Family*>& families : first_of_kinds())
       for (const Family* f : families) {
-        // No estimate is below its bound.
+        // No estimate is below its bound; where devices differ that is a guess, and the walk through the grid may still find the plan.
         if (f->least() > best || (!starts.empty() && budget_.left() < enough) || !budget_.take()) break;
         const std::optional<std::size_t> start = candidates_.evaluate(*f, true).best;
         if (!start) continue;

@@ -196,7 +196,7 @@ std::vector<PlanBounds::Rank> PlanBounds::even_ranks(const GridConfig& c, const 
 
 PlanBounds::Rank PlanBounds::likely_rank(const GridConfig& c) const {
   const auto layers = std::max<std::int64_t>(1, weighty_);
-  const std::int64_t most = layers < c.pipeline ? 1 : (layers + c.pipeline - 1) / c.pipeline;
+  const std::int64_t most = (layers + c.pipeline - 1) / c.pipeline;
   return {std::max(1.0 / c.pipeline, static_cast<double>(most) / static_cast<double>(layers)), (1 - 1.0 / c.pipeline) / c.chunks};
 }
 

@@ -66,6 +66,7 @@ class Points {
       for (const bool balanced : {false, true}) {
         if (balanced && (c.pipeline == 1 || !divides)) continue;
         c.balanced_stages = balanced;
+        // Twice, as the exchanges depend on the schedule that is wished for, and may be wished for themselves.
         GridConfig scheduled = c;
         wishes_.adapt(scheduled);
         for (GridConfig point : exchanges(scheduled, scope_)) {
