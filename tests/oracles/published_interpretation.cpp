@@ -311,11 +311,11 @@ class Translation {
 // Plain, one dim cut, copies, summands, and pairs of these; by `degree`.
 std::vector<Types> layouts(const Types& plain, Degree degree) {
   const auto times = [&](Types t, int what) {
+    const Numbers d = values(degree);
     for (std::size_t a = 0; a < kAssignments; ++a) {
-      const std::int64_t d = value(degree, static_cast<int>(a));
-      if (what == 0) t[a].copies *= d;
-      else if (what == 1) t[a].summands *= d;
-      else t[a].degree[static_cast<std::size_t>(what - 2)] *= d;
+      if (what == 0) t[a].copies *= d[a];
+      else if (what == 1) t[a].summands *= d[a];
+      else t[a].degree[static_cast<std::size_t>(what - 2)] *= d[a];
     }
     return t;
   };

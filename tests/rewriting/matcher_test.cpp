@@ -177,7 +177,7 @@ TEST_CASE("degrees: bound by the source, or given; what does not divide is refus
   const pcg::Pcg g = serial_pcg(std::move(b).build());
   const auto found = matches(named("B3'"), g);
   REQUIRE(found.size() == 1);
-  CHECK(found[0].degrees == std::vector<int>{0, 0});
+  CHECK(found[0].degrees == std::array{0, 0});
   const std::vector<int> two{2}, three{3};
   CHECK(refusal(apply(named("B3'"), found[0], g, two)) == "partition: dim 1 of [4, 9] does not divide by 2 more");
   CHECK(refusal(apply(named("B3'"), found[0], g, {})) == "partition: its degree is not given");
@@ -185,7 +185,7 @@ TEST_CASE("degrees: bound by the source, or given; what does not divide is refus
   REQUIRE(r);
   const auto back = matches(named("B3"), r->graph);
   REQUIRE(back.size() == 1);
-  CHECK(back[0].degrees == std::vector<int>{3, 0});
+  CHECK(back[0].degrees == std::array{3, 0});
 }
 
 TEST_CASE("operands of an addition are found in either order") {

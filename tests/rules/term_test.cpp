@@ -71,7 +71,7 @@ TEST_CASE("degrees are known by their values in the assignments") {
     for (std::uint8_t e = 0; e < 5; ++e)
       for (std::uint8_t two = 0; two < 8; ++two) {
         const Degree power{{d, e, two}};
-        CHECK(degree_from({value(power, 0), value(power, 1), value(power, 2)}) == power);
+        CHECK(degree_from(values(power)) == power);
       }
   // each is some symbol's in one assignment, none in all
   for (const Numbers& n : {Numbers{3, 3, 3}, Numbers{2, 3, 2}, Numbers{7, 7, 7}, Numbers{1, 1, 2}, Numbers{0, 0, 0}, Numbers{-2, -2, -2}})

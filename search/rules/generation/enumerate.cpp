@@ -34,17 +34,8 @@ struct Entry {  // a representative
   std::array<Value, kDraws> values;
 };
 
-struct Key {
-  Id type;
-  std::uint64_t hash;
-  bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& k) const { return base::Hash(k.hash)(static_cast<std::uint64_t>(k.type)).value(); }
-};
-
-std::uint64_t hash_of(const Value& v) {
-  base::Hash h(v.elements.size());
+std::uint64_t hash_of(Id type, const Value& v) {
+  base::Hash h(static_cast<std::uint64_t>(type));
   for (const std::int64_t s : v.sizes) h(static_cast<std::uint64_t>(s));
   for (const std::uint32_t e : v.elements) h(e);
   return h.value();
@@ -152,6 +143,7 @@ Equation equation(const GraphPool& pool, const std::vector<Graph>& left, const s
 }
 
 struct GraphClass {
+  Id type = 0;
   Id entry = -1;        // the representative, where larger graphs are built from it
   Graph graph;          // the representative
   bool shared = false;  // two members or more
@@ -160,7 +152,8 @@ struct GraphClass {
   std::optional<Graph> unsplit;
 };
 
-bool is_equal(const GraphPool& pool, const GraphClass& c, const std::array<Value, kDraws>& values) {
+bool is_equal(const GraphPool& pool, const GraphClass& c, Id type, const std::array<Value, kDraws>& values) {
+  if (c.type != type) return false;
   for (std::size_t i = 0; i < kDraws; ++i)
     if (values[i] != (c.entry >= 0 ? pool.entry(c.entry).values[i] : evaluate(pool, c.graph, i))) return false;
   return true;
@@ -169,7 +162,7 @@ bool is_equal(const GraphPool& pool, const GraphClass& c, const std::array<Value
 struct Enumeration {
   GraphPool pool;
   std::vector<GraphClass> classes;
-  std::unordered_map<Key, std::vector<Id>, KeyHash> classes_by_key;
+  std::unordered_map<std::uint64_t, std::vector<Id>> classes_by_hash;
   std::size_t most;                                            // operators of a graph
   std::vector<std::map<Id, std::vector<Id>>> levels;           // entries by type
   std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits;  // the number that both parts of a split share
@@ -178,22 +171,22 @@ struct Enumeration {
 };
 
 // The class of graphs of these values; nullptr where none has been met.
-GraphClass* find(Enumeration& e, const Key& key, const std::array<Value, kDraws>& values) {
-  const auto same = e.classes_by_key.find(key);
-  if (same == e.classes_by_key.end()) return nullptr;
+GraphClass* find(Enumeration& e, Id type, std::uint64_t hash, const std::array<Value, kDraws>& values) {
+  const auto same = e.classes_by_hash.find(hash);
+  if (same == e.classes_by_hash.end()) return nullptr;
   for (const Id c : same->second)
-    if (GraphClass& found = e.classes[static_cast<std::size_t>(c)]; is_equal(e.pool, found, values)) return &found;
+    if (GraphClass& found = e.classes[static_cast<std::size_t>(c)]; is_equal(e.pool, found, type, values)) return &found;
   return nullptr;
 }
 
-void add_class(Enumeration& e, const Key& key, GraphClass c) {
-  e.classes_by_key[key].push_back(static_cast<Id>(e.classes.size()));
+void add_class(Enumeration& e, std::uint64_t hash, GraphClass c) {
+  e.classes_by_hash[hash].push_back(static_cast<Id>(e.classes.size()));
   e.classes.push_back(c);
 }
 
 void keep(Enumeration& e, Entry entry, std::size_t level) {
   const Id id = static_cast<Id>(e.pool.entries.size());
-  add_class(e, {entry.type, hash_of(entry.values[0])}, {.entry = id, .graph = entry.graph});
+  add_class(e, hash_of(entry.type, entry.values[0]), {.type = entry.type, .entry = id, .graph = entry.graph});
   e.levels[level][entry.type].push_back(id);
   e.pool.entries.push_back(std::move(entry));
 }
@@ -210,15 +203,15 @@ void add(Enumeration& e, const Graph& g, Id type, const Operators& operators, st
   ++e.result.graphs;
   std::array<Value, kDraws> values;
   values[0] = evaluate(e.pool, g, 0);
-  const Key key{type, hash_of(values[0])};
-  if (level < e.most || e.classes_by_key.contains(key))
+  const std::uint64_t hash = hash_of(type, values[0]);
+  if (level < e.most || e.classes_by_hash.contains(hash))
     for (std::size_t i = 1; i < kDraws; ++i) values[i] = evaluate(e.pool, g, i);
-  if (GraphClass* c = find(e, key, values)) {
+  if (GraphClass* c = find(e, type, hash, values)) {
     c->shared = true;
     if (is_split(e.pool.kind(c->graph)) && !is_split(e.pool.kind(g)) && !c->unsplit) c->unsplit = g;
     return e.result.equations.push_back(equation(e.pool, {c->graph}, {g}));
   }
-  if (level == e.most) return add_class(e, key, {.graph = g});
+  if (level == e.most) return add_class(e, hash, {.type = type, .graph = g});
   Entry entry{.graph = g, .type = type, .operators = operators, .values = std::move(values)};
   const Id number = operator_number(e, g);
   entry.operators.insert(std::ranges::lower_bound(entry.operators, number), number);
@@ -289,7 +282,7 @@ void split_in_two(Enumeration& e, Id id) {
     const auto known = [&](const Graph& g, Id t) {
       std::array<Value, kDraws> values;
       for (std::size_t i = 0; i < kDraws; ++i) values[i] = evaluate(e.pool, g, i);
-      return find(e, {t, hash_of(values[0])}, values);
+      return find(e, t, hash_of(t, values[0]), values);
     };
     const GraphClass *ca = known(a, ta), *cb = known(b, tb);
     if (ca == nullptr || cb == nullptr) continue;

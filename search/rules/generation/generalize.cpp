@@ -45,56 +45,49 @@ std::optional<Joint> free_operator(const Joint& j) {
   return std::nullopt;
 }
 
-Numbers without(Numbers n, char letter) {
-  for (auto times = std::ranges::count(letters_of(n).value_or(""), letter); times > 0; --times) n = minus(n, symbol(letter));
+Numbers replaced(Numbers n, char letter, const Numbers& by) {
+  for (auto times = std::ranges::count(letters_of(n).value_or(""), letter); times > 0; --times) n = plus(minus(n, symbol(letter)), by);
   return n;
 }
 
-Numbers renamed(Numbers n, char from, char to) {
-  for (auto times = std::ranges::count(letters_of(n).value_or(""), from); times > 0; --times) n = plus(minus(n, symbol(from)), symbol(to));
-  return n;
+void replace_everywhere(Term& t, char letter, const Numbers& by) {
+  for (Node& n : t.nodes) {
+    n.at = replaced(n.at, letter, by);
+    n.by = replaced(n.by, letter, by);
+  }
 }
 
-void set_size(Types& t, std::size_t dim, const Numbers& n) {
+// In one dim.
+void replace_size(Types& t, std::size_t dim, char letter, const Numbers& by) {
+  const Numbers n = replaced(dim_size(t, dim), letter, by);
   for (std::size_t a = 0; a < n.size(); ++a) t[a].size[dim] = n[a];
 }
 
-struct Use {
-  std::size_t node, input;  // an output's number where node is past the end
-};
-
-std::vector<Use> uses_of(const Joint& j, std::uint8_t node) {
-  std::vector<Use> uses;
-  for (std::size_t n = 0; n < j.term.nodes.size(); ++n)
-    for (std::size_t i = 0; i < j.term.nodes[n].inputs.size(); ++i)
-      if (j.term.nodes[n].inputs[i] == node) uses.push_back({n, i});
-  for (std::size_t o = 0; o < j.term.outputs.size(); ++o)
-    if (j.term.outputs[o] == node) uses.push_back({j.term.nodes.size(), o});
+// Where a term reads a node.
+std::vector<std::uint8_t*> uses_of(Term& t, std::uint8_t node) {
+  std::vector<std::uint8_t*> uses;
+  for (Node& n : t.nodes)
+    for (std::uint8_t& i : n.inputs)
+      if (i == node) uses.push_back(&i);
+  for (std::uint8_t& o : t.outputs)
+    if (o == node) uses.push_back(&o);
   return uses;
 }
 
-// Some uses of a variable become those of a new one of its types. The new node comes first: it is an input of any.
+// Some uses of a variable become those of a new one of its types.
 std::optional<Joint> free_uses(const Joint& j) {
   for (std::uint8_t at = 0; at < j.term.nodes.size() && j.term.nodes[at].kind == Kind::variable; ++at) {
-    const std::vector<Use> uses = uses_of(j, at);
+    Term t = j.term;
+    t.nodes.push_back({.kind = Kind::variable, .variable = static_cast<std::uint8_t>(j.variables.size())});  // accept() puts it first
+    const std::vector<std::uint8_t*> uses = uses_of(t, at);
     if (uses.size() < 2 || uses.size() > kMostUses) continue;
     const Variable& old = j.variables[j.term.nodes[at].variable];
+    std::vector<Variable> variables = j.variables;
+    variables.push_back({fresh_name(variables, old.name), old.types});
     for (std::size_t chosen = 2; chosen < (std::size_t{1} << uses.size()); chosen += 2) {  // the first use stays
-      Term t;
-      t.nodes.push_back({.kind = Kind::variable, .variable = static_cast<std::uint8_t>(j.variables.size())});
-      for (Node n : j.term.nodes) {
-        for (std::uint8_t& i : n.inputs) ++i;
-        t.nodes.push_back(std::move(n));
-      }
-      for (const std::uint8_t o : j.term.outputs) t.outputs.push_back(static_cast<std::uint8_t>(o + 1));
       for (std::size_t u = 0; u < uses.size(); ++u)
-        if ((chosen >> u & 1U) != 0) {
-          if (uses[u].node == j.term.nodes.size()) t.outputs[uses[u].input] = 0;
-          else t.nodes[uses[u].node + 1].inputs[uses[u].input] = 0;
-        }
-      std::vector<Variable> variables = j.variables;
-      variables.push_back({fresh_name(variables, old.name), old.types});
-      if (auto more = accept(j, std::move(variables), t)) return more;
+        *uses[u] = (chosen >> u & 1U) != 0 ? static_cast<std::uint8_t>(j.term.nodes.size()) : at;
+      if (auto more = accept(j, variables, t)) return more;
     }
   }
   return std::nullopt;
@@ -102,12 +95,9 @@ std::optional<Joint> free_uses(const Joint& j) {
 
 // A size symbol becomes another one in some dims of the variables, and in every cut and constant or in none.
 std::optional<Joint> free_sizes(const Joint& j) {
-  struct Dim {
-    std::size_t variable, dim;
-  };
-  std::map<char, std::vector<Dim>> dims;
-  for (std::size_t v = 0; v < j.variables.size(); ++v)
-    for (std::size_t d = 0; d < j.variables[v].types[0].rank; ++d) {
+  std::map<char, std::vector<VariableDim>> dims;
+  for (std::uint8_t v = 0; v < j.variables.size(); ++v)
+    for (std::uint8_t d = 0; d < j.variables[v].types[0].rank; ++d) {
       const auto letters = letters_of(dim_size(j.variables[v].types, d));
       for (std::size_t i = 0; letters && i < letters->size(); ++i)
         if (i == 0 || (*letters)[i] != (*letters)[i - 1]) dims[(*letters)[i]].push_back({v, d});
@@ -120,16 +110,10 @@ std::optional<Joint> free_sizes(const Joint& j) {
     for (std::size_t chosen = 2; chosen < (std::size_t{1} << places.size()); chosen += 2) {
       std::vector<Variable> variables = j.variables;
       for (std::size_t p = 0; p < places.size(); ++p)
-        if ((chosen >> p & 1U) != 0) {
-          Types& t = variables[places[p].variable].types;
-          set_size(t, places[p].dim, renamed(dim_size(t, places[p].dim), letter, fresh));
-        }
+        if ((chosen >> p & 1U) != 0) replace_size(variables[places[p].variable].types, places[p].dim, letter, symbol(fresh));
       if (auto more = accept(j, variables, j.term)) return more;
       Term t = j.term;
-      for (Node& n : t.nodes) {
-        n.at = renamed(n.at, letter, fresh);
-        n.by = renamed(n.by, letter, fresh);
-      }
+      replace_everywhere(t, letter, symbol(fresh));
       if (t == j.term) continue;
       if (auto more = accept(j, std::move(variables), t)) return more;
     }
@@ -151,12 +135,9 @@ std::optional<Joint> join_sizes(const Joint& j) {
       if (!together || std::ranges::none_of(sizes, [&](const std::string& s) { return s.find(a) != std::string::npos; })) continue;
       std::vector<Variable> variables = j.variables;
       for (Variable& v : variables)
-        for (std::size_t d = 0; d < v.types[0].rank; ++d) set_size(v.types, d, without(dim_size(v.types, d), b));
+        for (std::size_t d = 0; d < v.types[0].rank; ++d) replace_size(v.types, d, b, {});
       Term t = j.term;
-      for (Node& n : t.nodes) {
-        n.at = without(n.at, b);
-        n.by = without(n.by, b);
-      }
+      replace_everywhere(t, b, {});
       if (auto more = accept(j, std::move(variables), t)) return more;
     }
   return std::nullopt;

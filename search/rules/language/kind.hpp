@@ -2,6 +2,7 @@
 // The operators that terms are made of: one table of their names, inputs and parameters, which parsing, printing, typing and matching ask.
 // The values and the typing of operators are elsewhere (semantics/values.hpp, typing.hpp).
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -56,10 +57,14 @@ inline constexpr int kKinds = static_cast<int>(Kind::summands) + 1;
 // Opaque: rules know nothing of them but that they are functions.
 enum class Function : std::uint8_t { none, relu, gelu, tanh, sigmoid, silu, relu2 };  // relu2: the square of relu
 inline constexpr int kFunctions = static_cast<int>(Function::relu2) + 1;
+inline constexpr std::array<std::string_view, kFunctions> kFunctionNames{"none", "relu", "gelu", "tanh", "sigmoid", "silu", "relu2"};
 // Whether operators (linear, conv) apply it to their results: all but silu and relu2, as in pcg::Activation.
 [[nodiscard]] constexpr bool is_built_in(Function f) { return f < Function::silu; }
-[[nodiscard]] std::string_view name_of(Function f);  // "relu"
-[[nodiscard]] std::optional<Function> function_named(std::string_view name);
+[[nodiscard]] constexpr std::string_view name_of(Function f) { return kFunctionNames[static_cast<std::size_t>(f)]; }
+[[nodiscard]] constexpr std::optional<Function> function_named(std::string_view name) {
+  const auto it = std::ranges::find(kFunctionNames, name);
+  return it == kFunctionNames.end() ? std::nullopt : std::optional(static_cast<Function>(it - kFunctionNames.begin()));
+}
 
 // The attributes that a kind has; its text has them in brackets.
 enum class Parameters : std::uint8_t {
@@ -122,7 +127,10 @@ inline constexpr std::size_t kMostInputs = 3;  // of a node of a term
 
 [[nodiscard]] constexpr const KindFacts& facts_of(Kind k) { return kKindFacts[static_cast<std::size_t>(k)]; }
 [[nodiscard]] constexpr std::string_view name_of(Kind k) { return facts_of(k).name; }
-[[nodiscard]] std::optional<Kind> kind_named(std::string_view name);
+[[nodiscard]] constexpr std::optional<Kind> kind_named(std::string_view name) {
+  const auto it = std::ranges::find(kKindFacts, name, &KindFacts::name);
+  return it == kKindFacts.end() ? std::nullopt : std::optional(static_cast<Kind>(it - kKindFacts.begin()));
+}
 [[nodiscard]] constexpr std::size_t input_count(Kind k) { return facts_of(k).inputs; }
 
 [[nodiscard]] constexpr bool has_axis(Kind k) {

@@ -80,14 +80,13 @@ std::optional<std::int64_t> size_of(const LetterSizes& sizes, const Numbers& typ
   return sum;
 }
 
-std::int64_t value(Degree d, int assignment) {
-  std::int64_t v = 1;
-  for (std::size_t s = 0; s < d.powers.size(); ++s)
-    for (int i = 0; i < d.powers[s]; ++i) v *= kDegrees[static_cast<std::size_t>(assignment)][s];
+Numbers values(Degree d) {
+  Numbers v{1, 1, 1};
+  for (std::size_t a = 0; a < v.size(); ++a)
+    for (std::size_t s = 0; s < d.powers.size(); ++s)
+      for (int i = 0; i < d.powers[s]; ++i) v[a] *= kDegrees[a][s];
   return v;
 }
-
-Numbers values(Degree d) { return {value(d, 0), value(d, 1), value(d, 2)}; }
 
 std::optional<Degree> degree_from(const Numbers& values) {
   Numbers rest = values;

@@ -40,8 +40,7 @@ struct Degree {
   std::array<std::uint8_t, 3> powers = {0, 0, 0};
   auto operator<=>(const Degree&) const = default;
 };
-[[nodiscard]] std::int64_t value(Degree d, int assignment);  // d: 2, 3, 5; e: 3, 5, 2
-[[nodiscard]] Numbers values(Degree d);                      // in every assignment
+[[nodiscard]] Numbers values(Degree d);  // d: 2, 3, 5; e: 3, 5, 2
 // Returns: the degree of these values; nullopt: no product of the symbols has them.
 [[nodiscard]] std::optional<Degree> degree_from(const Numbers& values);
 

@@ -40,9 +40,8 @@ void mark_used(const Term& t, std::uint8_t at, std::vector<bool>& used) {
 
 }  // namespace
 
-int Term::operators() const {
-  return static_cast<int>(std::ranges::count_if(nodes, [](const Node& n) { return n.kind != Kind::variable; }));
-}
+int Term::count(Kind k) const { return static_cast<int>(std::ranges::count(nodes, k, &Node::kind)); }
+int Term::operators() const { return static_cast<int>(nodes.size()) - count(Kind::variable); }
 
 Term canonical(const Term& t) {
   std::vector<bool> used(t.nodes.size());

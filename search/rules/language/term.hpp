@@ -70,7 +70,8 @@ struct Term {
   std::vector<Node> nodes;
   std::vector<std::uint8_t> outputs;  // nodes
   auto operator<=>(const Term&) const = default;
-  [[nodiscard]] int operators() const;  // number of nodes that are no variables
+  [[nodiscard]] int count(Kind k) const;  // number of nodes of this kind
+  [[nodiscard]] int operators() const;    // number of nodes that are no variables
 };
 
 // Returns: the same graph in the form that parse_term gives: equal graphs over the same variables become equal terms.

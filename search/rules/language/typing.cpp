@@ -358,11 +358,11 @@ std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers
 
 std::optional<Types> type_of(const Node& n, std::span<const Types* const> inputs) {
   Types result;
+  const Numbers degree = values(n.degree);
   std::array<const Type*, 3> in{};
   for (std::size_t a = 0; a < kAssignments; ++a) {
     for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = &(*inputs[i])[a];
-    const std::optional<Type> t =
-        type_in(n, std::span(in).first(inputs.size()), {.degree = value(n.degree, static_cast<int>(a)), .at = n.at[a], .by = n.by[a]});
+    const std::optional<Type> t = type_in(n, std::span(in).first(inputs.size()), {.degree = degree[a], .at = n.at[a], .by = n.by[a]});
     if (!t) return std::nullopt;
     result[a] = *t;
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -81,13 +82,11 @@ class GraphIndex {
   [[nodiscard]] const pcg::Attention& attention(std::uint32_t which) const { return attentions_[which]; }
   // Returns: the nodes of a code, ascending; in the place of a concat of more than two tensors, its views.
   [[nodiscard]] std::span<const std::uint32_t> of_code(Code c) const { return by_code_[c]; }
-  // Returns: the views of a concat of more than two tensors: node numbers from `first` to `last`. Other nodes have none.
-  struct Views {
-    std::uint32_t first = 0, last = 0;
-  };
-  [[nodiscard]] Views views_of(std::uint32_t n) const {
+  // Returns: the views of a concat of more than two tensors, as node numbers. Other nodes have none.
+  [[nodiscard]] auto views_of(std::uint32_t n) const {
     const NodeFacts& f = nodes_[n];
-    return {f.first_view, f.first_view + (f.first_view == 0 ? 0 : views_of_inputs(f.input_count))};
+    const std::uint32_t count = f.first_view == 0 ? 0 : 2 * (f.input_count - 1);  // cuts, and neighbours
+    return std::views::iota(f.first_view, f.first_view + count);
   }
   [[nodiscard]] const ConcatView* view(std::uint32_t n) const { return n < size_ ? nullptr : &views_[n - size_]; }
   [[nodiscard]] std::uint32_t node_of_graph(std::uint32_t n) const { return n < size_ ? n : views_[n - size_].concat; }
@@ -98,8 +97,6 @@ class GraphIndex {
   [[nodiscard]] TensorId output(std::uint32_t n, int o) const { return nodes_[n].first_output + static_cast<TensorId>(o); }
 
  private:
-  // Cuts, and neighbours.
-  static std::uint32_t views_of_inputs(std::uint32_t inputs) { return 2 * (inputs - 1); }
   [[nodiscard]] std::uint32_t size_with_views() const { return static_cast<std::uint32_t>(nodes_.size()); }
   void add_views(std::uint32_t concat);
   void add_view(const ConcatView& v, TensorId output);

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +51,7 @@ struct Match {
                                           // the first of its tensors. Unused ones: {0, 0}
   int row = 0;                            // the dim that a matrix's dim 0 stands for
   std::vector<ConcatAsTwo> views;         // of concats that have more than two inputs, in order; no two of one concat
-  std::vector<int> degrees;               // of d and e as the source binds them; 0: free, the caller chooses
+  std::array<int, 2> degrees{};           // of d and e as the source binds them; 0: free, the caller chooses
   LetterSizes sizes{};                    // of the rule's letters; 0: only the target has it (where to split), and the caller chooses
   auto operator<=>(const Match&) const = default;
 };

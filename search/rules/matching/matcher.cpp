@@ -1,58 +1,30 @@
 #include "search/rules/matching/matcher.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <set>
 
 #include "search/rules/matching/pattern.hpp"
 
 namespace rules {
-namespace {
-
-// The nodes that an operator of a source may be, by the two codes that it accepts.
-std::array<std::span<const std::uint32_t>, 2> candidates(const PatternOperator& op, const GraphIndex& graph) {
-  const auto of = [&](Code c) { return c == kNoCode ? std::span<const std::uint32_t>() : graph.of_code(c); };
-  return {of(op.code), of(op.other_code)};
-}
-
-}  // namespace
-
 struct Matcher::State {
-  std::vector<std::optional<Pattern>> patterns;  // by rule
+  std::vector<base::Attempt<Pattern>> patterns;  // by rule
   std::vector<Match> matches;
 
   explicit State(std::span<const Rule> rules) {
-    for (const Rule& rule : rules) {
-      base::Attempt<Pattern> p = compile(rule);
-      patterns.push_back(p ? std::optional(std::move(*p)) : std::nullopt);
-    }
-  }
-
-  // Each rule is looked for from the operator of its source that the graph has fewest of.
-  void find_all(const pcg::Pcg& g) {
-    const GraphIndex graph(g);
-    matches.clear();
-    OccurrenceSearch search(graph, matches);
-    for (std::size_t r = 0; r < patterns.size(); ++r) {
-      if (!patterns[r]) continue;
-      const auto begin = static_cast<std::ptrdiff_t>(matches.size());
-      const std::vector<PatternOperator>& operators = patterns[r]->operators;
-      const auto rarest = std::ranges::min_element(operators, {}, [&](const PatternOperator& op) {
-        const auto [some, others] = candidates(op, graph);
-        return some.size() + others.size();
-      });
-      const auto anchor = static_cast<std::uint8_t>(rarest - operators.begin());
-      for (const std::span<const std::uint32_t> nodes : candidates(*rarest, graph))
-        for (std::uint32_t n : nodes) search.run(*patterns[r], r, anchor, n);
-      std::sort(matches.begin() + begin, matches.end());
-    }
+    for (const Rule& rule : rules) patterns.push_back(compile(rule));
   }
 };
 
 Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(std::make_unique<State>(rules)) { restart(graph); }
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
-void Matcher::restart(const pcg::Pcg& graph) { state_->find_all(graph); }
+void Matcher::restart(const pcg::Pcg& graph) {
+  const GraphIndex index(graph);
+  state_->matches.clear();
+  for (std::size_t r = 0; r < state_->patterns.size(); ++r)
+    if (state_->patterns[r]) std::ranges::move(occurrences(index, *state_->patterns[r], r), std::back_inserter(state_->matches));
+}
 const std::vector<Match>& Matcher::matches() const { return state_->matches; }
 
 std::vector<pcg::NodeId> place_of(const Match& m) {

@@ -2,7 +2,7 @@
 // Occurrences of rules' sources in a parallel computation graph. Start here:
 //   matcher.hpp      Matcher: finds them in one graph after another; census(): how many there are by rule
 //   match.hpp        Match: one occurrence, with the sizes of the rule's letters
-//   pattern.hpp      compile(): a rule made ready (Pattern); OccurrenceSearch: the search for one rule (occurrence.cpp)
+//   pattern.hpp      compile(): a rule made ready (Pattern); occurrences(): the search for one rule (occurrence.cpp)
 //   graph_index.hpp  GraphIndex: a graph made ready
 
 #include <cstddef>

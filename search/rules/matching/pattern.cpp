@@ -23,10 +23,6 @@ bool sums_to_number(const Term& t, const std::vector<Types>& types) {
   return false;
 }
 
-bool has_sum(const Term& t) { return std::ranges::count(t.nodes, Kind::sum, &Node::kind) > 0; }
-
-std::ptrdiff_t masks(const Term& t) { return std::ranges::count(t.nodes, Kind::dropout, &Node::kind); }
-
 void add_variables(Compilation& c) {
   for (const Variable& v : c.variables) {
     PatternVariable& pv = c.p.variables.emplace_back();
@@ -167,9 +163,10 @@ base::Attempt<Pattern> compile(const Rule& rule) {
         return base::Refusal{fmt::format("no graph has {}", name_of(n.kind))};
   if (sums_to_number(c.source, rule.source_types()) || sums_to_number(c.target, rule.target_types()))
     return base::Refusal{"a sum that leaves a number"};
-  c.p.exact_rank = has_sum(c.source) || has_sum(c.target);
+  c.p.exact_rank = c.source.count(Kind::sum) + c.target.count(Kind::sum) > 0;
   if (c.variables.size() > kMostVariables || c.source.operators() > static_cast<int>(kMostOperators)) return base::Refusal{"too large"};
-  if (masks(c.source) != masks(c.target) || masks(c.source) > 1) return base::Refusal{"a dropout that is made or goes"};
+  if (const int masks = c.source.count(Kind::dropout); masks > 1 || masks != c.target.count(Kind::dropout))
+    return base::Refusal{"a dropout that is made or goes"};
   if (!knows_its_sizes(c.source, c.variables)) return base::Refusal{"nothing says where the target cuts"};
   add_variables(c);
   for (std::size_t n = 0; n < c.source.nodes.size(); ++n)
@@ -201,32 +198,22 @@ std::optional<std::array<int, 2>> solve(std::span<const DegreeEquation> equation
   std::array<int, 2> d{};
   for (std::size_t round = 0; round < 2; ++round)
     for (const DegreeEquation& e : equations) {
-      std::int64_t rest = e.value;
-      int unknown = -1;
-      bool open = false;
-      for (std::size_t s = 0; s < 3; ++s) {
-        if (s < 2 && d[s] == 0 && e.symbols.powers[s] > 0) {
-          open = open || unknown >= 0;
-          unknown = static_cast<int>(s);
-          continue;
-        }
-        for (int i = 0; i < e.symbols.powers[s]; ++i) {
-          const int by = s < 2 ? d[s] : 2;
-          if (rest % by != 0) return std::nullopt;
-          rest /= by;
-        }
-      }
-      if (open) continue;
-      if (unknown < 0) {
+      const std::optional<int> known = degree_at(e.symbols, {std::max(d[0], 1), std::max(d[1], 1)});
+      if (!known || e.value % *known != 0) return std::nullopt;
+      const int rest = e.value / *known;
+      const auto is_unknown = [&](std::size_t s) { return d[s] == 0 && e.symbols.powers[s] > 0; };
+      if (is_unknown(0) && is_unknown(1)) continue;
+      if (!is_unknown(0) && !is_unknown(1)) {
         if (rest != 1) return std::nullopt;
         continue;
       }
-      const int power = e.symbols.powers[static_cast<std::size_t>(unknown)];
+      const std::size_t unknown = is_unknown(0) ? 0 : 1;
+      const int power = e.symbols.powers[unknown];
       const auto root = static_cast<int>(std::lround(std::pow(static_cast<double>(rest), 1.0 / power)));
       std::int64_t back = 1;
       for (int i = 0; i < power; ++i) back *= root;
       if (root < 2 || back != rest) return std::nullopt;
-      d[static_cast<std::size_t>(unknown)] = root;
+      d[unknown] = root;
     }
   return d;
 }

@@ -23,15 +23,12 @@ std::uint64_t EGraph::signature(const EOperator& op, std::span<const Index> chil
   return h.value();
 }
 
-bool EGraph::congruent(Index n, const EOperator& op, std::span<const Index> children) const {
-  const Node& m = nodes_[n];
-  return m.op == op && std::ranges::equal(m.inputs(), children, [&](Index a, Index b) { return same(a, b); });
-}
-
 std::optional<Index> EGraph::look_up(const EOperator& op, std::span<const Index> children) const {
+  const auto in_class = [&](Index n) { return find(n); };
   const auto [first, last] = signatures_.equal_range(signature(op, children, false));
   for (auto it = first; it != last; ++it)
-    if (congruent(it->second, op, children)) return it->second;
+    if (const Node& n = nodes_[it->second]; n.op == op && std::ranges::equal(n.inputs(), children, {}, in_class, in_class))
+      return it->second;
   return std::nullopt;
 }
 
@@ -106,20 +103,6 @@ void EGraph::join(Index a, Index b, Index reason) {
   into.users.insert(into.users.end(), from.users.begin(), from.users.end());
 }
 
-// A merge by congruence is explained by the equality of the children, which has reasons of its own.
-void EGraph::explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::set<Index>& reasons) const {
-  for (Index n = from; n != to; n = proof_[n].to) {
-    const Edge& e = proof_[n];
-    if (e.reason != kCongruence) {
-      reasons.insert(e.reason);
-      continue;
-    }
-    const Node &a = nodes_[n], &b = nodes_[e.to];
-    for (std::size_t i = 0; i < a.count; ++i)
-      if (a.children[i] != b.children[i]) pending.emplace_back(a.children[i], b.children[i]);
-  }
-}
-
 std::set<Index> EGraph::explain(Index a, Index b) const {
   std::set<Index> reasons;
   std::vector<std::pair<Index, Index>> pending{{a, b}};
@@ -133,8 +116,18 @@ std::set<Index> EGraph::explain(Index a, Index b) const {
     for (Index n = pair.first; n != kNone; n = proof_[n].to) above.push_back(n);
     Index meet = pair.second;
     while (std::ranges::find(above, meet) == above.end()) meet = proof_[meet].to;
-    explain_path(pair.first, meet, pending, reasons);
-    explain_path(pair.second, meet, pending, reasons);
+    for (const Index from : {pair.first, pair.second})
+      for (Index n = from; n != meet; n = proof_[n].to) {
+        const Edge& e = proof_[n];
+        if (e.reason != kCongruence) {
+          reasons.insert(e.reason);
+          continue;
+        }
+        // A merge by congruence is explained by the equality of the children, which has reasons of its own.
+        const Node &x = nodes_[n], &y = nodes_[e.to];
+        for (std::size_t i = 0; i < x.count; ++i)
+          if (x.children[i] != y.children[i]) pending.emplace_back(x.children[i], y.children[i]);
+      }
   }
   return reasons;
 }

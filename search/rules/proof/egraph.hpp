@@ -61,9 +61,7 @@ class EGraph {
   };
 
   [[nodiscard]] std::uint64_t signature(const EOperator& op, std::span<const Index> children, bool exact) const;
-  [[nodiscard]] bool congruent(Index n, const EOperator& op, std::span<const Index> children) const;
   void join(Index a, Index b, Index reason);
-  void explain_path(Index from, Index to, std::vector<std::pair<Index, Index>>& pending, std::set<Index>& reasons) const;
 
   std::vector<Node> nodes_;
   mutable std::vector<Index> parent_;

@@ -1,9 +1,12 @@
 #include "search/rules/proof/prove.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <z3++.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -32,16 +35,67 @@ std::bitset<kKinds> kinds_of(const Equation& e) {
 struct Prover::State {
   const Axioms& axioms;
   Patterns patterns;
-  GroundProof ground;
+  // One context serves all proofs, so that each operator is declared once.
+  z3::context context;
+  z3::sort tensor = context.uninterpreted_sort("T");
+  z3::solver solver = z3::solver(context, "QF_UF");
+  std::map<std::string, z3::func_decl> functions;
 
-  explicit State(const Axioms& a) : axioms(a), patterns(compile(a)) {}
+  explicit State(const Axioms& a) : axioms(a), patterns(compile(a)) {
+    z3::params p(context);
+    p.set("timeout", 2000U);  // ms
+    // A fixed seed gives the same core, and so the same names of axioms, every time.
+    p.set("random_seed", 1U);
+    solver.set(p);
+  }
+
+  // An operator with other attributes is another function, of which Z3 knows nothing but that equal arguments give equal results.
+  const z3::func_decl& function(const EOperator& op, std::size_t inputs) {
+    const std::string name = fmt::format("{}.{}.{}.{}.{}.{}.{}", static_cast<int>(op.kind), static_cast<int>(op.function), op.axis,
+                                         op.variable, fmt::join(op.degree.powers, "."), fmt::join(op.at, "."), fmt::join(op.by, "."));
+    const auto it = functions.find(name);
+    if (it != functions.end()) return it->second;
+    z3::sort_vector sorts(context);
+    for (std::size_t i = 0; i < inputs; ++i) sorts.push_back(tensor);
+    return functions.emplace(name, context.function(name.c_str(), sorts, tensor)).first->second;
+  }
+
+  // Returns: the numbers of the given instances that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt:
+  // they do not follow, or the limit was reached.
+  std::optional<std::vector<std::size_t>> follows(const EGraph& graph, std::span<const Instance> given,
+                                                  std::span<const GroundEquation> goals) {
+    std::map<Index, z3::expr> made;
+    const auto term = [&](auto&& self, Index n) -> z3::expr {
+      if (const auto it = made.find(n); it != made.end()) return it->second;
+      const EGraph::Node& node = graph.node(n);
+      z3::expr_vector inputs(context);
+      for (const Index c : node.inputs()) inputs.push_back(self(self, c));
+      return made.emplace(n, function(node.op, node.count)(inputs)).first->second;
+    };
+    // Each given equation hangs on a name of its own, so that the unsatisfiable core says which ones were needed.
+    solver.push();
+    z3::expr_vector named(context);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      named.push_back(context.bool_const(fmt::format("axiom{}", i).c_str()));
+      solver.add(z3::implies(named.back(), term(term, given[i].equation.left) == term(term, given[i].equation.right)));
+    }
+    z3::expr_vector differ(context);
+    // The goals follow iff it is contradictory that one of them fails.
+    for (const GroundEquation& g : goals) differ.push_back(term(term, g.left) != term(term, g.right));
+    solver.add(z3::mk_or(differ));
+    std::optional<std::vector<std::size_t>> core;
+    if (solver.check(named) == z3::unsat) {
+      core.emplace();
+      for (const z3::expr& e : solver.unsat_core()) core->push_back(static_cast<std::size_t>(std::stoul(e.decl().name().str().substr(5))));
+    }
+    solver.pop();
+    return core;
+  }
 
   // The merge of the two sides, checked by Z3.
   bool settle(const Saturation& s, Proof& proof) {
     const std::vector<Instance> used = s.used();
-    std::vector<GroundEquation> given;
-    for (const Instance& i : used) given.push_back(i.equation);
-    const auto core = ground.follows(s.graph(), given, s.goals());
+    const auto core = follows(s.graph(), used, s.goals());
     if (!core) return false;
     std::set<std::string> names;
     for (const std::size_t i : *core) names.insert(axioms.entries[patterns.all[used[i].pattern].entry].name);

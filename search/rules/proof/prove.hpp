@@ -2,8 +2,8 @@
 // Proofs of equations from axioms. Instances of the axioms are made where both of their sides are well typed (an e-graph grows from the two
 // sides; its classes know their types in every assignment), then Z3 decides with those ground instances and uninterpreted functions whether
 // the sides must be equal. Typed instances are what makes this sound: no axiom is ever used on terms that it does not speak of. Start here:
-//   prove.hpp       Prover: a Proof with its Verdict; prove_all(): in worker processes; refute(): a counterexample (refute.cpp)
-//   saturation.hpp  Saturation: grows the e-graph; GroundProof: decides by Z3 (ground_proof.cpp)
+//   prove.hpp       Prover: a Proof with its Verdict, by Z3; prove_all(): in worker processes; refute(): a counterexample (refute.cpp)
+//   saturation.hpp  Saturation: grows the e-graph
 //   patterns.hpp    compile(), match(): axioms as patterns, and their instances in an e-graph
 //   egraph.hpp      EGraph: terms, classes of equal ones, and the reasons of merges
 

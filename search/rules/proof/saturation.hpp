@@ -2,7 +2,6 @@
 // An e-graph of the two sides of an equation, grown by instances of axioms until the sides are one.
 
 #include <bitset>
-#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -15,20 +14,6 @@ namespace rules {
 
 struct GroundEquation {
   Index left = 0, right = 0;  // nodes
-};
-
-class GroundProof {
- public:
-  GroundProof();
-  ~GroundProof();
-  // Returns: the numbers of the given equations that Z3 needed (an unsatisfiable core) to make both sides of every goal equal. Nullopt:
-  // they do not follow, or the limit was reached.
-  [[nodiscard]] std::optional<std::vector<std::size_t>> follows(const EGraph& graph, std::span<const GroundEquation> given,
-                                                                std::span<const GroundEquation> goals);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 struct Instance {
@@ -59,18 +44,8 @@ class Saturation {
     std::size_t pattern;
     Binding binding;
   };
-  std::vector<Index> insert(const Term& t, std::span<const Types> types);
   [[nodiscard]] std::vector<Found> matches();
-  void complete(const AxiomPattern& p, const Binding& b, const std::function<void(const Binding&)>& then) const;
   void instantiate(const Found& f, const std::bitset<kKinds>& kinds);
-  // Returns: the types of a side's nodes under a binding; nullopt: ill typed, or a new operator that is not of `kinds`.
-  struct Drafted {
-    Types types;
-    std::optional<Index> known;
-  };
-  [[nodiscard]] std::optional<std::vector<Drafted>> draft(const AxiomPattern& p, int side, const Binding& b,
-                                                          const std::bitset<kKinds>& kinds) const;
-  Index make(const AxiomPattern& p, int side, const Binding& b, const std::vector<Drafted>& drafted);
 
   const Patterns& patterns_;
   std::optional<std::size_t> without_;

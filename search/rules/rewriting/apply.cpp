@@ -102,11 +102,9 @@ class Regrouping {
 
 base::Attempt<Rewritten> apply_here(const Rule& rule, const Match& match, const pcg::Pcg& graph, std::span<const NodeId> parts,
                                     std::span<const int> degrees) {
-  std::array<int, 2> bound{};
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    if (i < match.degrees.size()) bound[i] = match.degrees[i];
-    if (bound[i] == 0 && i < degrees.size()) bound[i] = degrees[i];
-  }
+  std::array<int, 2> bound = match.degrees;
+  for (std::size_t i = 0; i < bound.size() && i < degrees.size(); ++i)
+    if (bound[i] == 0) bound[i] = degrees[i];
   base::Attempt<Target> target = instantiate(rule, match, graph, bound);
   if (!target) return target.refusal();
   const base::Attempt<Redirections> redirections = redirect(rule, match, graph, *target);

@@ -7,7 +7,6 @@
 #include <queue>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 namespace rules {
 namespace {
@@ -20,7 +19,7 @@ struct Place {
   int block;
   std::size_t key, fresh;
   Wire wire;
-  bool operator>(const Place& o) const { return std::tie(block, key, fresh) > std::tie(o.block, o.key, o.fresh); }
+  auto operator<=>(const Place&) const = default;
 };
 
 std::vector<int> blocks_of_target(const Match& match, const pcg::Pcg& graph, const Target& target, const Redirections& redirections) {
@@ -126,22 +125,15 @@ base::Attempt<NodeId> add_like(const N& n, pcg::PcgBuilder& to, const std::strin
   return to.try_add(name, std::get<pcg::ParallelOperator>(n.op), in[0], block);
 }
 
-// The nodes' new numbers, as they become known.
-struct Renumbering {
-  std::vector<std::optional<NodeId>> old;
-  std::vector<NodeId> fresh;
-  [[nodiscard]] TensorRef of(const Wire& w) const { return {w.fresh ? fresh[w.node] : *old[w.node], w.output}; }
-};
-
-// Why the rewritten graph has not the results that it had, in their order; nullopt where it has.
+// Why the rewritten graph has not the results that it had, in their order; nullopt where it has. `numbers`: the nodes' new ones.
 std::optional<base::Refusal> lost_results(const pcg::Pcg& graph, const pcg::Pcg& rewritten, const Redirections& redirections,
-                                          const Wiring& wiring, const Renumbering& numbers) {
+                                          const Wiring& wiring, const std::vector<NodeId>& numbers) {
   std::vector<TensorRef> expected;
   for (TensorRef t : graph.results()) {
     const std::optional<Wire> w = redirections.resolve(t);
     if (!w) return base::Refusal{"outputs would become each other"};
     if (!wiring.stays(wiring.index(*w))) return base::Refusal{"a result goes"};
-    expected.push_back(numbers.of(*w));
+    expected.push_back({numbers[wiring.index(*w)], w->output});
   }
   if (rewritten.results() == expected) return std::nullopt;
   return base::Refusal{"the graph would have other results, or in another order"};
@@ -151,16 +143,15 @@ base::Attempt<Rewritten> build(const Match& match, const pcg::Pcg& graph, const 
                                const Wiring& wiring, const Ordering& ordering) {
   const std::vector<std::string> names = fresh_names(target, match, graph, redirections, wiring.gone);
   pcg::PcgBuilder builder(graph.name(), {graph.blocks().begin(), graph.blocks().end()});
-  Renumbering numbers{std::vector<std::optional<NodeId>>(wiring.gone.size()), std::vector<NodeId>(target.nodes.size())};
+  std::vector<NodeId> numbers(wiring.inputs.size());  // new ones, as they become known
   for (const Wire& at : ordering.nodes) {
     std::vector<TensorRef> in;
-    for (const Wire& w : wiring.inputs[wiring.index(at)]) in.push_back(numbers.of(w));
+    for (const Wire& w : wiring.inputs[wiring.index(at)]) in.push_back({numbers[wiring.index(w)], w.output});
     const pcg::PcgNode* was = at.fresh ? nullptr : &graph.nodes()[at.node];
     const base::Attempt<NodeId> made = was ? add_like(*was, builder, was->name, in, was->block)
                                            : add_like(target.nodes[at.node], builder, names[at.node], in, ordering.blocks[at.node]);
     if (!made) return made.refusal();
-    if (at.fresh) numbers.fresh[at.node] = *made;
-    else numbers.old[at.node] = *made;
+    numbers[wiring.index(at)] = *made;
   }
   pcg::Pcg rewritten = std::move(builder).build();
   if (auto why = lost_results(graph, rewritten, redirections, wiring, numbers)) return *std::move(why);

@@ -20,7 +20,6 @@ struct Redirections {
   bool of_variable = false;                                 // the source is a variable alone: only nodes outside the target are redirected
   std::size_t first_output = static_cast<std::size_t>(-1);  // the lowest number of a node whose output is replaced
 
-  [[nodiscard]] bool contains(pcg::TensorRef t) const { return now.contains(t); }
   // Returns: what stands for a tensor of the old graph in the end; nullopt where outputs would become each other.
   [[nodiscard]] std::optional<Wire> resolve(pcg::TensorRef t) const;
 };

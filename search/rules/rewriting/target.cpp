@@ -9,67 +9,48 @@
 #include "base/check.hpp"
 #include "pcg/operators/operator_shapes.hpp"
 #include "pcg/sharding/sharding.hpp"
+#include "search/rules/matching/pattern.hpp"
 
 namespace rules {
 namespace {
 
 using pcg::Operator;
+using pcg::ParallelShape;
+using pcg::TensorShape;
 using Outcome = base::Attempt<Operator>;
 
 // A kernel of 3 x 3 stands for any.
 bool is_any_kernel(const Type& w) { return w.size[2] == 3 && w.size[3] == 3; }
 
-Outcome transpose(std::size_t rule_rank, std::size_t rank, int row) {
-  if (rule_rank == 2 && rank > 2 && row + 2 != static_cast<int>(rank))
-    return base::Refusal{"the rows that are transposed are not the last but one dim"};
-  if (rank < 2) return base::Refusal{"transpose of a tensor of one dim"};
-  return Operator(pcg::Transpose{last_two_swapped(rank)});
+// Attributes that a rule leaves free: those of the operators that it matched.
+struct FreeAttributes {
+  std::optional<Window> conv, max_pool, average_pool;
+  std::optional<pcg::Attention> attention;
+  bool keeps_attentions = true;  // the target has as many as the source
+  std::optional<pcg::Dropout> dropout;
+};
+FreeAttributes free_attributes(const Rule& rule, const Match& match, const pcg::Pcg& graph) {
+  FreeAttributes free;
+  std::size_t at = 0;
+  for (const Node& n : rule.source().nodes) {
+    if (n.kind == Kind::variable) continue;
+    const Operator* op = graph.node(match.nodes[at++]).operation();  // null: a parallel operator
+    if (is_convolution(n.kind) && is_any_kernel(rule.source_types()[n.inputs[1]][0])) free.conv = window_of(*op);
+    if (n.kind == Kind::dropout) free.dropout = std::get<pcg::Dropout>(*op);
+    if (n.kind == Kind::max_pool) free.max_pool = window_of(*op);
+    if (n.kind == Kind::average_pool) free.average_pool = window_of(*op);
+    if (n.kind == Kind::attention) free.attention = std::get<pcg::Attention>(*op);
+  }
+  free.keeps_attentions = rule.target().count(Kind::attention) == rule.source().count(Kind::attention);
+  return free;
 }
 
-Outcome convolution(const Node& node, std::span<const TargetInput> inputs, const FreeAttributes& free) {
-  const std::vector<std::int64_t> x = inputs[0].shape->whole().sizes, w = inputs[1].shape->whole().sizes;
-  const bool any = is_any_kernel(*inputs[1].in_rule) && free.conv;
-  const Window k = any ? *free.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
-  if (x[1] % w[1] != 0) return base::Refusal{"conv: channels do not divide into groups"};
-  return Operator(pcg::Conv2d{.out = w[0],
-                              .rows = k.rows,
-                              .columns = k.columns,
-                              .groups = static_cast<int>(x[1] / w[1]),
-                              .has_bias = node.kind == Kind::conv_bias,
-                              .activation = static_cast<pcg::Activation>(node.function)});
-}
-
-Operator pool(pcg::Pool2d::Kind kind, const std::optional<Window>& matched) {
-  const Window k = matched.value_or(same_window(3, 3));
-  return pcg::Pool2d{.kind = kind, .rows = k.rows, .columns = k.columns};
-}
-
-// A dropout's mask belongs to its node: none may be made or go.
-Outcome attention(const FreeAttributes& free) {
-  if (!free.attention) return base::Refusal{"heads are not known from the source"};
-  if (free.attention->dropout > 0 && !free.keeps_attentions) return base::Refusal{"dropout in an attention that is not kept one for one"};
-  return Operator(*free.attention);
-}
-
-Operator unary(Function f) {
-  if (f == Function::relu2) return pcg::Unary{pcg::Unary::Kind::relu2};
-  return pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(f) - 1)};  // their order is that of rules (graph_index.cpp)
-}
-
-Outcome binary(const Node& node, std::span<const TargetInput> inputs) {
-  if (inputs[0].shape->whole() != inputs[1].shape->whole()) return base::Refusal{"operands of different shapes"};
-  return Operator(pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply});
-}
-
-using pcg::ParallelShape;
-using pcg::TensorShape;
-
-// Every step says whether it went well; the first one that did not has left its reason.
 struct Made {
   Wire wire;
   double scalar = 1;  // of a number
 };
 
+// Every step says whether it went well; the first one that did not has left its reason.
 struct Instantiation {
   const Rule& rule;
   const Term& term;
@@ -115,8 +96,22 @@ bool add_scalar(Instantiation& t, const Node& node) {
   return true;
 }
 
-pcg::ParallelOperator movement(const Instantiation& t, const Node& node, int degree, std::size_t rule_rank, std::size_t rank) {
-  const int dim = has_axis(node.kind) ? static_cast<int>(dim_in_graph(node.axis, rule_rank, rank, t.match.row)) : 0;
+const ParallelShape& shape(const Instantiation& t, const Wire& w) {
+  const auto o = static_cast<std::size_t>(w.output);
+  return w.fresh ? t.target.nodes[w.node].outputs[o] : t.graph.nodes()[w.node].outputs[o];
+}
+
+const ParallelShape& shape(const Instantiation& t, std::uint8_t n) { return shape(t, t.made[n].wire); }
+
+// The dim of a node's input in the graph that its axis stands for: the input may have more dims than the rule's.
+int dim_in_graph(const Instantiation& t, const Node& node) {
+  const std::size_t rule_rank = rank_of(t, node.inputs[0]), rank = shape(t, node.inputs[0]).dims.size();
+  BASE_CHECK(rank >= rule_rank, "a tensor of rank {} where the rule has {}", rank, rule_rank);
+  return node.axis > 0 || rank == rule_rank ? static_cast<int>(node.axis + rank - rule_rank) : t.match.row;
+}
+
+pcg::ParallelOperator movement(const Instantiation& t, const Node& node, int degree) {
+  const int dim = has_axis(node.kind) ? dim_in_graph(t, node) : 0;
   switch (node.kind) {
     case Kind::partition: return pcg::Partition{dim, degree};
     case Kind::combine: return pcg::Combine{dim, degree};
@@ -124,13 +119,6 @@ pcg::ParallelOperator movement(const Instantiation& t, const Node& node, int deg
     default: return pcg::Reduce{degree};
   }
 }
-
-const ParallelShape& shape(const Instantiation& t, const Wire& w) {
-  const auto o = static_cast<std::size_t>(w.output);
-  return w.fresh ? t.target.nodes[w.node].outputs[o] : t.graph.nodes()[w.node].outputs[o];
-}
-
-const ParallelShape& shape(const Instantiation& t, std::uint8_t n) { return shape(t, t.made[n].wire); }
 
 void append(Instantiation& t, FreshNode n) {
   t.target.nodes.push_back(std::move(n));
@@ -141,7 +129,7 @@ bool add_movement(Instantiation& t, const Node& node) {
   const Wire in = t.made[node.inputs[0]].wire;
   const std::optional<int> degree = degree_at(node.degree, t.degrees);
   if (!degree || *degree < 2) return refuse(t, fmt::format("{}: its degree is not given", name_of(node.kind)));
-  const pcg::ParallelOperator op = movement(t, node, *degree, rank_of(t, node.inputs[0]), shape(t, in).dims.size());
+  const pcg::ParallelOperator op = movement(t, node, *degree);
   base::Attempt<ParallelShape> out = pcg::try_apply(op, shape(t, in));
   if (!out) return refuse(t, out.refusal().why);
   append(t, {op, {in}, {}, {std::move(*out)}});
@@ -182,7 +170,7 @@ bool add_split(Instantiation& t, std::size_t n) {
     return true;
   }
   const ParallelShape& in = shape(t, node.inputs[0]);
-  const auto dim = static_cast<int>(dim_in_graph(node.axis, rank_of(t, node.inputs[0]), in.dims.size(), t.match.row));
+  const int dim = dim_in_graph(t, node);
   const std::optional<std::int64_t> at = size_of(t.match.sizes, node.at);
   if (!at) return refuse(t, "a size is not known from the source");
   const std::int64_t whole = in.dims[static_cast<std::size_t>(dim)].size;
@@ -193,11 +181,81 @@ bool add_split(Instantiation& t, std::size_t n) {
   return true;
 }
 
-std::vector<TargetInput> inputs_of(const Instantiation& t, const Node& node) {
-  std::vector<TargetInput> inputs;
-  for (const std::uint8_t i : node.inputs)
-    inputs.push_back({&t.rule.target_types()[i][0], rank_of(t, i) == 0 ? nullptr : &shape(t, i), t.made[i].scalar});
-  return inputs;
+Outcome transpose(const Instantiation& t, const Node& node) {
+  const std::size_t rank = shape(t, node.inputs[0]).dims.size();
+  if (rank_of(t, node.inputs[0]) == 2 && rank > 2 && t.match.row + 2 != static_cast<int>(rank))
+    return base::Refusal{"the rows that are transposed are not the last but one dim"};
+  if (rank < 2) return base::Refusal{"transpose of a tensor of one dim"};
+  return Operator(pcg::Transpose{last_two_swapped(rank)});
+}
+
+Outcome convolution(const Instantiation& t, const Node& node) {
+  const std::vector<std::int64_t> x = shape(t, node.inputs[0]).whole().sizes, w = shape(t, node.inputs[1]).whole().sizes;
+  const bool any = is_any_kernel(t.rule.target_types()[node.inputs[1]][0]) && t.free.conv;
+  const Window k = any ? *t.free.conv : same_window(static_cast<int>(w[2]), static_cast<int>(w[3]));
+  if (x[1] % w[1] != 0) return base::Refusal{"conv: channels do not divide into groups"};
+  return Operator(pcg::Conv2d{.out = w[0],
+                              .rows = k.rows,
+                              .columns = k.columns,
+                              .groups = static_cast<int>(x[1] / w[1]),
+                              .has_bias = node.kind == Kind::conv_bias,
+                              .activation = static_cast<pcg::Activation>(node.function)});
+}
+
+Operator pool(pcg::Pool2d::Kind kind, const std::optional<Window>& matched) {
+  const Window k = matched.value_or(same_window(3, 3));
+  return pcg::Pool2d{.kind = kind, .rows = k.rows, .columns = k.columns};
+}
+
+// A dropout's mask belongs to its node: none may be made or go.
+Outcome attention(const FreeAttributes& free) {
+  if (!free.attention) return base::Refusal{"heads are not known from the source"};
+  if (free.attention->dropout > 0 && !free.keeps_attentions) return base::Refusal{"dropout in an attention that is not kept one for one"};
+  return Operator(*free.attention);
+}
+
+Operator unary(Function f) {
+  if (f == Function::relu2) return pcg::Unary{pcg::Unary::Kind::relu2};
+  return pcg::Unary{static_cast<pcg::Unary::Kind>(static_cast<int>(f) - 1)};  // their order is that of rules (graph_index.cpp)
+}
+
+Outcome binary(const Instantiation& t, const Node& node) {
+  if (shape(t, node.inputs[0]).whole() != shape(t, node.inputs[1]).whole()) return base::Refusal{"operands of different shapes"};
+  return Operator(pcg::Binary{node.kind == Kind::add ? pcg::Binary::Kind::add : pcg::Binary::Kind::multiply});
+}
+
+// The operator, or why there is none.
+Outcome target_operator(const Instantiation& t, const Node& node) {
+  const auto sizes_of_weight = [&] { return shape(t, node.inputs[1]).whole().sizes; };
+  switch (node.kind) {
+    case Kind::linear:
+    case Kind::linear_bias:
+      return Operator(pcg::Linear{.out = sizes_of_weight().back(),
+                                  .has_bias = node.kind == Kind::linear_bias,
+                                  .activation = static_cast<pcg::Activation>(node.function)});
+    case Kind::batch_matmul: return Operator(pcg::BatchMatmul{});
+    case Kind::conv:
+    case Kind::conv_bias: return convolution(t, node);
+    case Kind::max_pool: return pool(pcg::Pool2d::Kind::max, t.free.max_pool);
+    case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, t.free.average_pool);
+    case Kind::add:
+    case Kind::multiply: return binary(t, node);
+    case Kind::unary: return unary(node.function);
+    case Kind::dropout: return Operator(t.free.dropout.value_or(pcg::Dropout{}));
+    case Kind::scale: return Operator(pcg::Unary{pcg::Unary::Kind::scale, t.made[node.inputs[1]].scalar});
+    case Kind::concat: return Operator(pcg::Concat{dim_in_graph(t, node)});
+    case Kind::transpose: return transpose(t, node);
+    case Kind::sum: return Operator(pcg::Reduction{.axis = node.axis});  // no dims ride along (Pattern::exact_rank)
+    case Kind::softmax: return Operator(pcg::Softmax{});
+    case Kind::layer_norm: return Operator(pcg::LayerNorm{});
+    case Kind::rms_norm: return Operator(pcg::LayerNorm{.rms = true});
+    case Kind::batch_norm: return Operator(pcg::BatchNorm{});
+    case Kind::embedding: return Operator(pcg::Embedding{sizes_of_weight()[0], sizes_of_weight()[1]});
+    case Kind::embedding_bag: return Operator(pcg::EmbeddingBag{sizes_of_weight()[0], sizes_of_weight()[1]});
+    case Kind::attention: return attention(t.free);
+    case Kind::summands: return Operator(pcg::Summands{{shape(t, node.inputs[0]).sum, shape(t, node.inputs[1]).sum}});
+    default: return base::Refusal{fmt::format("{} is no operator of a graph", name_of(node.kind))};
+  }
 }
 
 bool add(Instantiation& t, std::size_t n) {
@@ -207,71 +265,11 @@ bool add(Instantiation& t, std::size_t n) {
   if (rank_of(t, n) == 0) return add_scalar(t, node);
   if (is_movement(node.kind)) return add_movement(t, node);
   if (is_split(node.kind)) return add_split(t, n);
-  base::Attempt<pcg::Operator> op = target_operator(node, inputs_of(t, node), t.free, t.match.row);
+  base::Attempt<pcg::Operator> op = target_operator(t, node);
   return op ? compute(t, node, std::move(*op)) : refuse(t, op.refusal().why);
 }
 
 }  // namespace
-
-FreeAttributes free_attributes(const Rule& rule, const Match& match, const pcg::Pcg& graph) {
-  FreeAttributes free;
-  std::size_t at = 0;
-  std::ptrdiff_t attentions = 0;
-  for (const Node& n : rule.source().nodes) {
-    if (n.kind == Kind::variable) continue;
-    const Operator* op = graph.node(match.nodes[at++]).operation();  // null: a parallel operator
-    if (is_convolution(n.kind) && is_any_kernel(rule.source_types()[n.inputs[1]][0])) free.conv = window_of(*op);
-    if (n.kind == Kind::dropout) free.dropout = std::get<pcg::Dropout>(*op);
-    if (n.kind == Kind::max_pool) free.max_pool = window_of(*op);
-    if (n.kind == Kind::average_pool) free.average_pool = window_of(*op);
-    if (n.kind == Kind::attention) {
-      free.attention = std::get<pcg::Attention>(*op);
-      ++attentions;
-    }
-  }
-  free.keeps_attentions = std::ranges::count(rule.target().nodes, Kind::attention, &Node::kind) == attentions;
-  return free;
-}
-
-Outcome target_operator(const Node& node, std::span<const TargetInput> inputs, const FreeAttributes& free, int row) {
-  const std::size_t rule_rank = inputs[0].in_rule->rank, rank = inputs[0].shape->dims.size();
-  const auto sizes_of_weight = [&] { return inputs[1].shape->whole().sizes; };
-  switch (node.kind) {
-    case Kind::linear:
-    case Kind::linear_bias:
-      return Operator(pcg::Linear{.out = sizes_of_weight().back(),
-                                  .has_bias = node.kind == Kind::linear_bias,
-                                  .activation = static_cast<pcg::Activation>(node.function)});
-    case Kind::batch_matmul: return Operator(pcg::BatchMatmul{});
-    case Kind::conv:
-    case Kind::conv_bias: return convolution(node, inputs, free);
-    case Kind::max_pool: return pool(pcg::Pool2d::Kind::max, free.max_pool);
-    case Kind::average_pool: return pool(pcg::Pool2d::Kind::average, free.average_pool);
-    case Kind::add:
-    case Kind::multiply: return binary(node, inputs);
-    case Kind::unary: return unary(node.function);
-    case Kind::dropout: return Operator(free.dropout.value_or(pcg::Dropout{}));
-    case Kind::scale: return Operator(pcg::Unary{pcg::Unary::Kind::scale, inputs[1].scalar});
-    case Kind::concat: return Operator(pcg::Concat{static_cast<int>(dim_in_graph(node.axis, rule_rank, rank, row))});
-    case Kind::transpose: return transpose(rule_rank, rank, row);
-    case Kind::sum: return Operator(pcg::Reduction{.axis = node.axis});  // no dims ride along (Pattern::exact_rank)
-    case Kind::softmax: return Operator(pcg::Softmax{});
-    case Kind::layer_norm: return Operator(pcg::LayerNorm{});
-    case Kind::rms_norm: return Operator(pcg::LayerNorm{.rms = true});
-    case Kind::batch_norm: return Operator(pcg::BatchNorm{});
-    case Kind::embedding: return Operator(pcg::Embedding{sizes_of_weight()[0], sizes_of_weight()[1]});
-    case Kind::embedding_bag: return Operator(pcg::EmbeddingBag{sizes_of_weight()[0], sizes_of_weight()[1]});
-    case Kind::attention: return attention(free);
-    case Kind::summands: return Operator(pcg::Summands{{inputs[0].shape->sum, inputs[1].shape->sum}});
-    default: return base::Refusal{fmt::format("{} is no operator of a graph", name_of(node.kind))};
-  }
-}
-
-std::size_t dim_in_graph(std::size_t dim, std::size_t rule_rank, std::size_t rank, int row) {
-  BASE_CHECK(rank >= rule_rank, "a tensor of rank {} where the rule has {}", rank, rule_rank);
-  const std::size_t excess = rank - rule_rank;
-  return dim > 0 || excess == 0 ? dim + excess : static_cast<std::size_t>(row);
-}
 
 base::Attempt<Target> instantiate(const Rule& rule, const Match& match, const pcg::Pcg& graph, const std::array<int, 2>& degrees) {
   Instantiation t{.rule = rule, .term = rule.target(), .match = match, .graph = graph, .degrees = degrees};

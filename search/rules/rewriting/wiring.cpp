@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "search/rules/rewriting/replace.hpp"
 
@@ -22,14 +21,15 @@ TensorRef matched_output(const Term& source, std::size_t i, const Match& match, 
   return {node, n.kind == Kind::split1 && graph.node(node).outputs.size() > 1 ? 1 : 0};
 }
 
-// The splits that the match names, and which of their halves the rule speaks of.
-std::map<NodeId, std::set<int>> halves_of_splits(const Term& source, const Match& match, const pcg::Pcg& graph) {
-  std::map<NodeId, std::set<int>> halves;
+// The splits of which the rule speaks of one half only, and the other half.
+std::map<NodeId, int> other_halves(const Term& source, const Match& match, const pcg::Pcg& graph) {
+  std::map<NodeId, int> halves;
   std::size_t at = 0;
-  for (const Node& n : source.nodes) {
-    if (n.kind == Kind::variable) continue;
+  for (std::size_t n = 0; n < source.nodes.size(); ++n) {
+    const Kind kind = source.nodes[n].kind;
+    if (kind == Kind::variable) continue;
     const NodeId node = match.nodes[at++];
-    if (is_split(n.kind) && graph.node(node).outputs.size() > 1) halves[node].insert(n.kind == Kind::split1 ? 1 : 0);
+    if (is_split(kind) && !other_half(source, n) && graph.node(node).outputs.size() > 1) halves[node] = kind == Kind::split1 ? 0 : 1;
   }
   return halves;
 }
@@ -49,7 +49,7 @@ using Consumers = std::vector<std::vector<NodeId>>;  // by node of the old graph
 std::vector<bool> needed_nodes(const pcg::Pcg& graph, const Target& target, const Redirections& redirections) {
   std::vector<bool> needed(graph.nodes().size());
   const auto need = [&](const Wire& w) {
-    if (!w.fresh && !redirections.contains({NodeId(w.node), w.output})) needed[w.node] = true;
+    if (!w.fresh && !redirections.now.contains({NodeId(w.node), w.output})) needed[w.node] = true;
   };
   for (const FreshNode& f : target.nodes)
     for (const Wire& w : f.inputs) need(w);
@@ -61,7 +61,7 @@ std::vector<bool> needed_nodes(const pcg::Pcg& graph, const Target& target, cons
 bool is_read(NodeId n, const pcg::Pcg& graph, const Consumers& consumers, const Redirections& redirections, const std::vector<bool>& gone) {
   for (int o = 0; o < static_cast<int>(graph.node(n).outputs.size()); ++o) {
     const TensorRef output{n, o};
-    if (redirections.contains(output)) continue;
+    if (redirections.now.contains(output)) continue;
     bool result = true;
     for (NodeId c : consumers[n.value]) {
       if (std::ranges::find(graph.node(c).inputs, output) == graph.node(c).inputs.end()) continue;
@@ -180,9 +180,7 @@ base::Attempt<Redirections> redirect(const Rule& rule, const Match& match, const
     r.now.emplace(old, now);
     r.first_output = std::min(r.first_output, std::size_t{old.node.value});
   }
-  for (const auto& [split, spoken_of] : halves_of_splits(source, match, graph)) {
-    if (spoken_of.size() > 1) continue;
-    const int other = 1 - *spoken_of.begin();
+  for (const auto& [split, other] : other_halves(source, match, graph)) {
     target.nodes.push_back(slice_of_half(graph.node(split), other));
     r.now.emplace(TensorRef{split, other}, Wire{true, target.nodes.size() - 1, 0});
   }

@@ -31,19 +31,15 @@ void read_line(std::string_view line, RuleNames& names, std::vector<Rule>& rules
   while (!variables.empty()) e.variables.push_back(parse_variable(take_until(variables, kBar)));
   const std::size_t at = equation.find_first_of("<=");
   const std::string_view sign = equation.substr(at, equation.find(' ', at) - at);
-  const bool from_left = sign.ends_with('>'), from_right = sign.starts_with('<');
   e.left = parse_term(equation.substr(0, at), e.variables);
   e.right = parse_term(equation.substr(at + sign.size()), e.variables);
-  std::optional<TypedEquation> typed = TypedEquation::make(std::move(e));
+  const std::optional<TypedEquation> typed = TypedEquation::make(std::move(e));
   BASE_CHECK(typed.has_value(), "a built-in equation is ill typed: {}", line);
-  Rule rule{.name = "", .equation = std::move(*typed), .forward = from_left, .axioms = {}};
-  while (!axioms.empty()) rule.axioms.emplace_back(take_until(axioms, " "));
-  rule.name = names.next(rule.equation);
-  rules.push_back(std::move(rule));
-  if (!(from_left && from_right)) return;
-  rules.push_back(rules.back());
-  rules.back().forward = false;
-  rules.back().name = names.next(rules.back().equation);
+  std::vector<std::string> names_of_axioms;
+  while (!axioms.empty()) names_of_axioms.emplace_back(take_until(axioms, " "));
+  for (const bool forward : {true, false})
+    if (forward ? sign.ends_with('>') : sign.starts_with('<'))
+      rules.push_back({.name = names.next(*typed), .equation = *typed, .forward = forward, .axioms = names_of_axioms});
 }
 
 }  // namespace

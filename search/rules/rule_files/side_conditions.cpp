@@ -61,7 +61,7 @@ void kinds(Conditions& to) {
 // Where a dim is summed away, one that rode along would be another behind it (Pattern::exact_rank).
 void ranks(Conditions& to) {
   for (const Term* t : {&to.rule.source(), &to.rule.target()})
-    if (std::ranges::count(t->nodes, Kind::sum, &Node::kind) > 0) return say(to, "tensors have just the rule's dims, no further ones");
+    if (t->count(Kind::sum) > 0) return say(to, "tensors have just the rule's dims, no further ones");
 }
 
 bool is_kernel(const Conditions& to, std::size_t variable) {

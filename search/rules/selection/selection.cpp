@@ -37,7 +37,7 @@ bool exchanges(const Rule& rule) {
 }
 
 struct ReasonWords {
-  std::string_view name, words;
+  std::string_view name, words;  // words: what such rules do
 };
 constexpr std::array<ReasonWords, kReasons> kWords{{{"no", "are taken"},
                                                     {"layout", "have layout operators"},
@@ -48,7 +48,6 @@ constexpr std::array<ReasonWords, kReasons> kWords{{{"no", "are taken"},
 }  // namespace
 
 std::string_view name_of(LeftOut reason) { return kWords[static_cast<std::size_t>(reason)].name; }
-std::string_view words_for(LeftOut reason) { return kWords[static_cast<std::size_t>(reason)].words; }
 
 LeftOut why_left_out(const Rule& rule, Wanted wanted) {
   if (wanted == Wanted::algebra && kind_of(rule.equation) != RuleKind::algebraic) return LeftOut::layout;
@@ -69,7 +68,7 @@ Selection select(std::span<const Rule> rules, Wanted wanted) {
 std::string left_out_text(const Selection& s) {
   std::vector<std::string> texts;
   for (std::size_t i = 1; i < kReasons; ++i)
-    if (s.count[i] > 0) texts.push_back(fmt::format("{} {}", s.count[i], words_for(static_cast<LeftOut>(i))));
+    if (s.count[i] > 0) texts.push_back(fmt::format("{} {}", s.count[i], kWords[i].words));
   return texts.empty() ? "none left out" : fmt::format("left out: {}", fmt::join(texts, ", "));
 }
 

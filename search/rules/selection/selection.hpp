@@ -22,8 +22,7 @@ enum class LeftOut {
   exchanges,  // its sides differ only in the places of vectors or numbers: gains, biases, factors
 };
 inline constexpr std::size_t kReasons = 5;
-[[nodiscard]] std::string_view name_of(LeftOut reason);    // "layout"
-[[nodiscard]] std::string_view words_for(LeftOut reason);  // "have layout operators": what such rules do
+[[nodiscard]] std::string_view name_of(LeftOut reason);  // "layout"
 
 enum class Wanted { all, algebra };
 // Returns: why a search leaves the rule out.

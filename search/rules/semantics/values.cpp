@@ -233,20 +233,30 @@ Value max_pool(const Value& x) {
   return y;
 }
 
-Value applied(Function f, Value x) {
-  for (std::uint32_t& e : x.elements) e = f == Function::relu2 ? pcg::field::multiply(positive(e), positive(e)) : positive(e);
-  return x;
-}
-
-Value value_at(Node n, std::span<const Value* const> in, const SmallSizes& sizes) {
+Value value_at(Node n, OperandValues in, const SmallSizes& sizes) {
   if (n.kind == Kind::max_pool) return max_pool(*in[0]);
   const Function f = std::exchange(n.function, Function::none);
-  return f == Function::none ? value_of(n, in, sizes) : applied(f, value_of(n, in, sizes));
+  const Value y = value_of(n, in, sizes);
+  if (f == Function::none) return y;
+  return each(y,
+              [&](std::size_t, std::uint32_t e) { return f == Function::relu2 ? field::multiply(positive(e), positive(e)) : positive(e); });
 }
 
-Value small(Value x) {
-  for (std::uint32_t& e : x.elements) e = pcg::field::add(e % 5, pcg::field::kPrime - 2);
-  return x;
+Value small(const Value& x) {
+  return each(x, [](std::size_t, std::uint32_t e) { return field::add(e % 5, field::kPrime - 2); });
+}
+
+// The values of all nodes, from those of variables and of operators.
+template <class OfVariable, class OfOperator>
+std::vector<Value> evaluated(const Term& t, OfVariable&& of_variable, OfOperator&& of_operator) {
+  std::vector<Value> values;
+  values.reserve(t.nodes.size());
+  for (const Node& n : t.nodes) {
+    std::array<const Value*, 3> in{};
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &values[n.inputs[i]];
+    values.push_back(n.kind == Kind::variable ? of_variable(n.variable) : of_operator(n, std::span(in).first(n.inputs.size())));
+  }
+  return values;
 }
 
 }  // namespace
@@ -339,38 +349,24 @@ Value value_of(const Node& n, OperandValues in, const SmallSizes& sizes) {
 }
 
 std::vector<Value> values_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes, std::uint64_t seed) {
-  std::vector<Value> values;
-  values.reserve(t.nodes.size());
-  for (const Node& n : t.nodes) {
-    if (n.kind == Kind::variable) {
-      values.push_back(value_of(variables[n.variable], variables, sizes, seed));
-      continue;
-    }
-    std::array<const Value*, 3> in{};
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) in[i] = &values[n.inputs[i]];
-    values.push_back(value_of(n, std::span(in).first(n.inputs.size()), sizes));
-  }
-  return values;
+  return evaluated(
+      t, [&](std::size_t v) { return value_of(variables[v], variables, sizes, seed); },
+      [&](const Node& n, OperandValues in) { return value_of(n, in, sizes); });
 }
 
 std::optional<std::vector<Value>> whole_numbers_of(const Term& t, std::span<const Variable> variables, const SmallSizes& sizes,
                                                    std::uint64_t seed) {
-  std::vector<Value> values;
-  values.reserve(t.nodes.size());
-  for (const Node& n : t.nodes) {
-    if (n.kind == Kind::variable) {
-      const Variable& v = variables[n.variable];
-      Value value = value_of(v, variables, sizes, seed);
-      values.push_back(v.types[0].index ? std::move(value) : small(std::move(value)));
-      continue;
-    }
-    std::array<const Value*, 3> in{};
-    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      in[i] = &values[n.inputs[i]];
-      if (std::ranges::any_of(in[i]->elements, [](std::uint32_t e) { return std::abs(whole(e)) > kLargest; })) return std::nullopt;
-    }
-    values.push_back(value_at(n, std::span(in).first(n.inputs.size()), sizes));
-  }
+  std::vector<Value> values = evaluated(
+      t,
+      [&](std::size_t v) {
+        const Value value = value_of(variables[v], variables, sizes, seed);
+        return variables[v].types[0].index ? value : small(value);
+      },
+      [&](const Node& n, OperandValues in) { return value_at(n, in, sizes); });
+  const auto is_too_large = [](std::uint32_t e) { return std::abs(whole(e)) > kLargest; };
+  for (const Node& n : t.nodes)
+    for (const std::uint8_t i : n.inputs)
+      if (std::ranges::any_of(values[i].elements, is_too_large)) return std::nullopt;
   return values;
 }
 

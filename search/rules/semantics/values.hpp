@@ -3,7 +3,6 @@
 // The arithmetic is that of pcg's evaluator (field_kernels.hpp); shards have semantics of their own, which share nothing with these
 // (axioms/shards.hpp).
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
