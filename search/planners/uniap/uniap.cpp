@@ -9,7 +9,6 @@
 namespace search {
 namespace {
 
-constexpr double kWorthSimulating = 1.25;  // times the best objective: the cost model is not off by more among plans of one model
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Seconds with long edges, which the choice leaves out.
@@ -42,7 +41,7 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
 class UniapSearch {
  public:
   UniapSearch(const Problem& problem, const ChainSearchConfig& config, const SearchContext& context)
-      : search_(problem, config, context, "uniap") {
+      : search_(problem, config, context, "uniap"), as_published_(config.as_published) {
     if (!config.is_narrowed()) confirm_sharded(problem, context, search_.budget(), search_.confirmation());
   }
 
@@ -96,6 +95,7 @@ class UniapSearch {
       return with_long_edges(chain, cheapest_chain(chain, to_beat, search_.budget()));
     };
     if (!search_.confirm_best(candidates_, cheapest) && !has_even_) search_.confirm_minimum_memory(candidates_, cheapest);
+    if (!as_published_) search_.confirm_balanced();
   }
 
   // Seconds that no answer to any pair takes less than.
@@ -106,6 +106,7 @@ class UniapSearch {
   }
 
   ChainSearch search_;
+  bool as_published_;
   std::vector<ChainCandidate> candidates_;
   double best_ = kNoLimit;
   std::size_t solved_ = 0, open_ = 0;

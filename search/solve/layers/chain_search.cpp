@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "search/cost/estimate.hpp"
+#include "search/grid/balance.hpp"
 #include "search/grid/grid_plan.hpp"
+#include "search/grid/stages.hpp"
 
 namespace search {
 namespace {
@@ -14,7 +17,9 @@ constexpr int kMostAttempts = 6;
 constexpr double kMoreThanLacking = 1.05;
 constexpr double kLeastStep = 0.01;  // a share of the memory: an answer may leave some of it, so that it is the same with a little less
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr int kAllCuts = 2;  // of the catalog: layers are cut for samples and by tensor parallelism
+constexpr double kMostForEstimates = 0.3;  // of the budget that is left
+constexpr double kNearlyAsQuick = 1.04;    // balanced stages are rarely quicker by more than by half of that
+constexpr int kAllCuts = 2;                // of the catalog: layers are cut for samples and by tensor parallelism
 
 // Tensors that are read after the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
 std::size_t count_of_skips(const pcg::Graph& graph) {
@@ -101,12 +106,17 @@ std::optional<ChainCandidate> ChainSearch::candidate(const ChainSetting& setting
   return ChainCandidate{setting, std::move(*chain), at_least};
 }
 
-double ChainSearch::confirm_answer(const ChainCandidate& c) {
+pcg::Plan ChainSearch::plan_of(const ChainCandidate& c) const {
   pcg::Plan plan = layered_plan(problem_, c.setting, c.chain.micro_batches, *c.answer);
   plan.name = c.made_by;
+  return plan;
+}
+
+double ChainSearch::confirm_answer(ChainCandidate& c) {
+  pcg::Plan plan = plan_of(c);
   const sim::MemoryUse memory = problem_.oracle.memory(plan);
-  if (const auto simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds)))
-    objectives_.emplace_back(*simulated, c.answer->seconds);
+  c.simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds));
+  if (c.simulated) objectives_.emplace_back(*c.simulated, c.answer->seconds);
   return (memory.peak - memory.capacity).value();
 }
 
@@ -120,27 +130,74 @@ std::optional<ChainCandidate> ChainSearch::confirm(ChainCandidate candidate, con
   return std::nullopt;
 }
 
-bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
-  std::vector<const ChainCandidate*> best;
+std::vector<const ChainCandidate*> ChainSearch::ordered(const std::vector<ChainCandidate>& candidates) const {
+  std::vector<const ChainCandidate*> all;
   for (const ChainCandidate& c : candidates)
-    if (c.answer) best.push_back(&c);
-  std::ranges::stable_sort(best, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+    if (c.answer) all.push_back(&c);
+  std::ranges::stable_sort(all, {}, [](const ChainCandidate* c) { return c->answer->seconds; });
+  if (config_.as_published || all.empty()) return all;
+  std::map<const ChainCandidate*, double> estimates;
+  const base::Seconds enough = budget_.left() * (1 - kMostForEstimates);
+  for (const ChainCandidate* c : all) {
+    if (budget_.left() < enough || c->answer->seconds >= kWorthSimulating * all.front()->answer->seconds) break;
+    estimates[c] = estimate(plan_of(*c), problem_.oracle).value();
+  }
   // The best of the published space first, so that no other plan is worse than it.
-  const auto published = std::ranges::find_if(best, [](const ChainCandidate* c) { return !c->setting.recomputes; });
-  if (published != best.end()) std::rotate(best.begin(), published, published + 1);
+  const auto published = std::ranges::find_if(all, [](const ChainCandidate* c) { return !c->setting.recomputes; });
+  std::ranges::stable_sort(all, {}, [&, first = published == all.end() ? nullptr : *published](const ChainCandidate* c) {
+    const auto at = estimates.find(c);
+    return std::pair(c != first, at == estimates.end() ? kUnlimited : at->second);
+  });
+  return all;
+}
+
+std::optional<ChainCandidate> ChainSearch::balanced(const ChainCandidate& c) const {
+  const std::span<const pcg::Block> blocks = problem_.model.blocks();
+  const auto weighty = static_cast<int>(std::ranges::count_if(blocks, &pcg::Block::weighty));
+  const BareEnds bare = may_be_bare(blocks);
+  ChainCandidate moved = c;
+  const auto take = [&](std::span<const int> layers_per_stage) {
+    std::size_t layer = bare.first ? 1 : 0;
+    for (std::size_t s = 1; s < layers_per_stage.size(); ++s)
+      moved.answer->begins[s] = layer += static_cast<std::size_t>(layers_per_stage[s - 1]);
+  };
+  const Splits splits{weighty, c.setting.stages, bare, [&](std::span<const int> layers_per_stage) {
+                        take(layers_per_stage);
+                        return std::optional(plan_of(moved));
+                      }};
+  if (weighty + (bare.first ? 1 : 0) + (bare.last ? 1 : 0) < c.setting.stages) return std::nullopt;
+  take(*balanced_layers(splits, Balance::whole, problem_.oracle));
+  if (moved.answer->begins == c.answer->begins) return std::nullopt;
+  moved.answer->seconds = chain_seconds(moved.chain, *moved.answer);
+  moved.made_by = "balanced stages";
+  return moved;
+}
+
+bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve) {
   const auto is_enough = [&, before = confirmation_.simulated()] { return confirmation_.simulated() >= before + config_.simulated; };
   bool has_plan = false;
-  for (const ChainCandidate* c : best) {
+  for (const ChainCandidate* c : ordered(candidates)) {
     if (is_enough() || (!budget_.take() && has_plan)) break;
     std::optional<ChainCandidate> fitting = confirm(*c, solve);
     if (!fitting) continue;
     has_plan = true;
+    fitting_.push_back(*fitting);
     // GPipe has the same sum and needs more memory; where transfers overlap it may take less.
     if (is_enough() || config_.schedule || fitting->setting.stages == 1 || !fitting->setting.recomputes) continue;
     fitting->setting.schedule = pcg::ScheduleKind::gpipe;
-    confirm_answer(*fitting);
+    if (estimate(plan_of(*fitting), problem_.oracle) < kTie * *confirmation_.best_time() && confirm_answer(*fitting) <= 0)
+      fitting_.push_back(std::move(*fitting));
   }
   return has_plan;
+}
+
+void ChainSearch::confirm_balanced() {
+  std::ranges::stable_sort(fitting_, {}, &ChainCandidate::simulated);
+  for (const ChainCandidate& c : fitting_) {
+    if (*c.simulated > kNearlyAsQuick * *fitting_.front().simulated || !budget_.take()) return;
+    if (c.setting.stages == 1) continue;
+    if (std::optional<ChainCandidate> better = balanced(c)) confirm_answer(*better);
+  }
 }
 
 void ChainSearch::confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve) {

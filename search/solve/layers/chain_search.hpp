@@ -16,6 +16,9 @@
 
 namespace search {
 
+// Times the best objective: the cost model is not off by more among plans of one model.
+inline constexpr double kWorthSimulating = 1.25;
+
 struct ChainSearchConfig {
   SearchLimits budget = kDefaultEffort;
   std::optional<pcg::ScheduleKind> schedule;  // nullopt: 1F1B, and the published one
@@ -32,6 +35,7 @@ struct ChainCandidate {
   double at_least = 0;  // seconds of an iteration
   std::optional<ChainAnswer> answer = std::nullopt;
   const char* made_by = "layers";  // the part of the search that made the answer
+  std::optional<base::Seconds> simulated = std::nullopt;
 };
 
 class ChainSearch {
@@ -54,20 +58,27 @@ class ChainSearch {
   [[nodiscard]] std::optional<ChainCandidate> candidate(const ChainSetting& setting, int micro_batches);
   // Finds the answer to a chain that takes least, and less than some seconds; nullopt: there is none, or the time is up.
   using Solve = std::function<std::optional<ChainAnswer>(const LayerChain& chain, double to_beat)>;
-  // Simulates the plans of the quickest answers, as many as are asked for. Memory is the simulator's: where a plan needs more, `solve` is
-  // asked again with less.
+  // Simulates the plans of the quickest answers, as many as are asked for: by their estimates, as sums do not see what overlaps; in the
+  // published space by their sums. Memory is the simulator's: where a plan needs more, `solve` is asked again with less.
   // Returns: whether one fits.
   bool confirm_best(const std::vector<ChainCandidate>& candidates, const Solve& solve);
+  // Balances the stages of the plans that came out nearly as quick as the best, by their estimates.
+  void confirm_balanced();
   // Where nothing fits: of these, the plan that needs least memory, which says by how much.
   void confirm_minimum_memory(const std::vector<ChainCandidate>& candidates, const Solve& solve);
   // `bound`: of the objective; nullopt: not known.
   [[nodiscard]] SearchResult result(std::optional<double> bound) &&;
 
  private:
-  // Returns: bytes that a device lacks.
-  double confirm_answer(const ChainCandidate& candidate);
+  // Those that have an answer, in the order in which they are simulated.
+  [[nodiscard]] std::vector<const ChainCandidate*> ordered(const std::vector<ChainCandidate>& candidates) const;
+  [[nodiscard]] pcg::Plan plan_of(const ChainCandidate& candidate) const;
+  // Sets its simulated time. Returns: bytes that a device lacks.
+  double confirm_answer(ChainCandidate& candidate);
   // Returns: the answer that fits.
   std::optional<ChainCandidate> confirm(ChainCandidate candidate, const Solve& solve);
+  // Layers are moved between the stages, each in its strategy. nullopt: they stay.
+  [[nodiscard]] std::optional<ChainCandidate> balanced(const ChainCandidate& candidate) const;
 
   const Problem& problem_;
   ChainSearchConfig config_;
@@ -78,6 +89,7 @@ class ChainSearch {
   std::vector<int> stages_, micro_batches_;
   std::map<int, std::unique_ptr<ChainCosts>> costs_;          // by micro-batches
   std::vector<std::pair<base::Seconds, double>> objectives_;  // of simulated plans, by their simulated time
+  std::vector<ChainCandidate> fitting_;                       // those that were simulated
   bool keeps_scores_ = false;                                 // some attention of the model: they may be computed again instead
   bool has_candidate_ = false, has_long_edges_ = false;
   std::size_t layers_skipped_ = 0;  // tensors that are read after the next layer
