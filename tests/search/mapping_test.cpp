@@ -85,13 +85,13 @@ struct Placing {
                             std::size_t blocks = SIZE_MAX) {
     const auto kinds = catalog.kinds_of(graph);
     std::vector<search::Mapping::Part> parts;
-    for (const search::Segment& s : search::segments_of(graph, segment, std::vector<std::size_t>(graph.nodes().size(), 0)))
+    for (const search::Segment& s :
+         search::segments_of(graph, search::bottlenecks(graph), segment, std::vector<std::size_t>(graph.nodes().size(), 0)))
       parts.push_back(search::part_of(graph, s, kinds, catalog, shapes));
     std::vector<search::Link> links;
-    for (const search::Mapping::Part& p : parts) links.push_back({{&p}});
+    for (const search::Mapping::Part& p : parts) links.push_back({&p});
     search::Shortlists lists(catalog, objective, most);
-    search::Mapping mapping(problem.cluster, lists, shapes,
-                            {.side_by_side = side_by_side, .has_time = [&] { return blocks > 0 && blocks-- > 0; }});
+    search::Mapping mapping(lists, shapes, {.side_by_side = side_by_side, .has_time = [&] { return blocks > 0 && blocks-- > 0; }});
     return search::place_chain(mapping, links, {0, problem.cluster.device_count()}, whenever()).value();
   }
 };
@@ -204,7 +204,7 @@ TEST_CASE("a graph is cut where every path goes through, not in front of a secon
   CHECK(std::ranges::find(names, "a0") == names.end());
   CHECK(std::ranges::find(names, "sum") != names.end());
   CHECK(std::ranges::find(names, "c1") != names.end());
-  const auto segments = search::segments_of(graph, 3, std::vector<std::size_t>(graph.nodes().size(), 0));
+  const auto segments = search::segments_of(graph, search::bottlenecks(graph), 3, std::vector<std::size_t>(graph.nodes().size(), 0));
   std::size_t operators = 0;
   for (const search::Segment& s : segments) operators += s.operators.size();
   CHECK(operators == 10);

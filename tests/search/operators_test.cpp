@@ -27,7 +27,7 @@ std::vector<search::Strategy> linear_strategies(int devices, int most_cut) {
   const pcg::Graph g = mlp();
   const pcg::GraphNode& hidden = *std::ranges::find(g.nodes(), std::string("hidden"), &pcg::GraphNode::name);
   const pcg::GraphNodeId id(static_cast<std::size_t>(&hidden - g.nodes().data()));
-  return search::strategies_of(*hidden.space, g.input_shapes(id), hidden.outputs, {0, devices}, most_cut);
+  return search::strategies_of(hidden, g.input_shapes(id), {0, devices}, most_cut);
 }
 
 const search::Budget& no_deadline() {

@@ -81,13 +81,13 @@ std::vector<Chain> rewrite(UnitySearch& s) {
   bool has_apart = false;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
     const std::vector<Variant>& variants = s.model.variants(segment);
-    alone.push_back({{&variants[quickest(variants)].part}});
-    plain.push_back({{&variants[0].part}});
+    alone.push_back({&variants[quickest(variants)].part});
+    plain.push_back({&variants[0].part});
     const auto taken = std::ranges::find(variants, true, &Variant::is_apart);
     has_apart = has_apart || taken != variants.end();
-    apart.push_back({{taken != variants.end() ? &taken->part : &variants[0].part}});
+    apart.push_back({taken != variants.end() ? &taken->part : &variants[0].part});
     Link& link = any.emplace_back();
-    for (const Variant& v : variants) link.variants.push_back(&v.part);
+    for (const Variant& v : variants) link.push_back(&v.part);
   }
   if (!s.config.joint) return {alone};
   return has_apart ? std::vector{plain, any, apart} : std::vector{plain, any};
@@ -119,7 +119,7 @@ struct Found {
 Found found_of(UnitySearch& s, Mapping& mapping, const PlacedChain& chain, const Chain& links) {
   Found f;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
-    const Mapping::Part* part = links[segment].variants[chain.links[segment].variant];
+    const Mapping::Part* part = links[segment][chain.links[segment].variant];
     const std::vector<Variant>& all = s.model.variants(segment);
     f.variant.push_back(static_cast<std::size_t>(std::ranges::find(all, part, [](const Variant& v) { return &v.part; }) - all.begin()));
   }
@@ -158,10 +158,9 @@ struct Mapped {
 // Returns: whether the budget allowed it.
 bool map_and_confirm(UnitySearch& s, const std::vector<Chain>& chains, const Objective& objective, int most_cut, Mapped& mapped) {
   Shortlists lists(s.catalog, objective, s.config.most_strategies, most_cut, s.config.cuts);
-  Mapping mapping(s.problem.cluster, lists, s.shapes,
-                  {.side_by_side = s.config.side_by_side, .remember = s.config.remember, .has_time = [&s] {
-                     return s.budget.gone() < kShareOfBlocks;
-                   }});
+  Mapping mapping(lists, s.shapes, {.side_by_side = s.config.side_by_side, .remember = s.config.remember, .has_time = [&s] {
+                                      return s.budget.gone() < kShareOfBlocks;
+                                    }});
   for (const Chain& chain : chains) {
     if (!s.budget.take()) return false;
     const auto placed = place_chain(mapping, chain, {0, s.devices}, s.budget);

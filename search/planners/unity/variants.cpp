@@ -312,7 +312,7 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
       catalog_(catalog),
       shapes_(shapes),
       kinds_(catalog.kinds_of(graph)),
-      segments_(segments_of(graph, fewest, occurrences_parted(graph, rules, matcher_))) {
+      segments_(segments_of(graph, bottlenecks(graph), fewest, occurrences_parted(graph, rules, matcher_))) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
     std::size_t like = 0;

@@ -69,7 +69,7 @@ const ChainCosts::BlockCosts& ChainCosts::block_costs(DeviceBlock block) {
     if (kinds_[n] == kSource) continue;
     std::vector<Strategy> strategies;
     for (const auto& cut : cuts)
-      if (cut) strategies.push_back(on_block((*cut)[n], block));
+      if (cut) strategies.push_back(shifted((*cut)[n], block.start));
     std::vector<Known>& alike = known[kinds_[n]];
     auto same = std::ranges::find(alike, strategies, &Known::strategies);
     if (same == alike.end()) same = alike.insert(same, {strategies, catalog_.table_of(kinds_[n], strategies, block.size)});
@@ -275,9 +275,8 @@ std::optional<LayerChain> ChainCosts::chain(const ChainSetting& setting) {
   std::map<std::pair<DeviceBlock, double>, std::size_t> tables;
   for (int stage = 0; stage < setting.stages; ++stage) {
     const DeviceBlock block = catalog_.alike({stage * size, size});
-    const int kept = setting.stages == 1                            ? 1
-                     : setting.schedule == pcg::ScheduleKind::gpipe ? micro_batches_
-                                                                    : std::min(micro_batches_, setting.stages - stage);
+    const bool keeps_all = setting.stages > 1 && setting.schedule == pcg::ScheduleKind::gpipe;
+    const int kept = keeps_all ? micro_batches_ : std::min(micro_batches_, setting.stages - stage);
     const auto [at, is_new] = tables.try_emplace({block, kept}, chain.tables.size());
     if (is_new) {
       chain.tables.push_back(table(block, setting, kept));

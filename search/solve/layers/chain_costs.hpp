@@ -40,7 +40,6 @@ struct ShortModel {
 struct LayerCut {
   int samples = 1, tensor = 1;
   bool tensor_is_inside = true;  // neighbours are of one tensor group; else of one group of samples
-  auto operator<=>(const LayerCut&) const = default;
 };
 
 struct LayerStrategy {
@@ -58,9 +57,6 @@ struct LayerStrategy {
 // The strategies of all operators of a graph that is a micro-batch, on devices 0 to samples x tensor - 1; those of sources are empty.
 // Operators are cut as on a grid (search/grid/layout.hpp), each layer by itself. nullopt: samples or heads do not divide.
 [[nodiscard]] std::optional<std::vector<Strategy>> operators_of_cut(const pcg::Graph& graph, const LayerSplit& split, const LayerCut& cut);
-
-// The same way, with the block's first device in the place of device 0.
-[[nodiscard]] Strategy on_block(Strategy strategy, DeviceBlock block);
 
 // "data 2 x tensor 4", "shards 8", "one device", with the order where tensor groups are not neighbours, and "recomputed".
 [[nodiscard]] std::string to_text(const LayerStrategy& strategy);

@@ -15,18 +15,17 @@ class StageRuns {
  public:
   StageRuns(const LayerChain& chain, double most_seconds) : chain_(chain), layers_(chain.kinds.size()), most_seconds_(most_seconds) {
     strategies_ = static_cast<std::uint32_t>(chain.tables[0][0].seconds.size());
-    const std::size_t stages = chain.stages();
-    first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, layers_ - stages + 1, any(), most_seconds);
-    if (stages > 1)
-      last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, layers_ - stages + 1, any(), most_seconds);
+    const std::size_t stages = chain.stages(), longest = layers_ - stages + 1;
+    const std::vector<double> any(strategies_, 0.0);
+    first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, longest, any, most_seconds);
+    if (stages > 1) last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, longest, any, most_seconds);
     for (std::size_t begin = 0; begin < layers_; ++begin) duplicates_.push_back(duplicate_of(begin));
   }
 
   [[nodiscard]] std::uint32_t strategies() const { return strategies_; }
-  // Seconds of the first stage, by its last strategy; of the last one, by its first.
-  [[nodiscard]] double first(std::size_t end, std::uint32_t last) const { return first_->seconds(end, last); }
-  [[nodiscard]] double last(std::size_t begin, std::uint32_t first) const { return last_->seconds(layers_ - begin, first); }
-  // Seconds of a stage between, by its length and its last strategy.
+  // The first stage, by its last strategy; the last one of several, by its first; and a stage between, by its last.
+  [[nodiscard]] const MemoryFronts& first() const { return *first_; }
+  [[nodiscard]] const MemoryFronts& last() const { return *last_; }
   const MemoryFronts& between(std::size_t stage, std::size_t begin, std::uint32_t first) {
     const std::size_t duplicate = duplicates_[begin];
     const std::tuple key(chain_.table_of_stage[stage], duplicate, first);
@@ -39,14 +38,9 @@ class StageRuns {
                      most_seconds_)
         .first->second;
   }
-  [[nodiscard]] std::vector<std::uint32_t> of_first(std::size_t end, std::uint32_t last) const { return first_->strategies(end, last); }
-  [[nodiscard]] std::vector<std::uint32_t> of_last(std::size_t begin, std::uint32_t first) const {
-    return last_->strategies(layers_ - begin, first);
-  }
 
  private:
   [[nodiscard]] const std::vector<LayerCost>& table(std::size_t stage) const { return chain_.tables[chain_.table_of_stage[stage]]; }
-  [[nodiscard]] std::vector<double> any() const { return std::vector<double>(strategies_, 0.0); }
 
   // The first layer from which the same kinds follow as from this one, up to the last layer but one: stages between do not take the last.
   [[nodiscard]] std::size_t duplicate_of(std::size_t begin) const {
@@ -68,16 +62,11 @@ class StageRuns {
   std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, MemoryFronts> between_;  // by table, first layer and its strategy
 };
 
-// The end of a stage, and of the stage before it.
-struct Cut {
-  std::size_t begin;            // of a stage
-  std::uint32_t first, before;  // strategies of its first layer, and of the layer before
-};
-
-struct Shares {
-  double sum = 0, slowest = 0;
-  std::vector<Cut> cuts;   // of the stages but the first, from the last one
-  std::uint32_t last = 0;  // strategy of the last layer, where there is one stage
+// The cheapest stages up to the first layer of one, or to its end.
+struct StageStep {
+  double sum = kNoTime, slowest = 0;
+  std::size_t begin = 0;                // of the stage
+  std::uint32_t first = 0, before = 0;  // strategies of its first layer, and of the layer before
 };
 
 // Stages by dynamic programming over where they end.
@@ -86,59 +75,53 @@ class LayerShares {
   LayerShares(const LayerChain& chain, StageRuns& runs, const Budget& budget)
       : chain_(chain), budget_(budget), layers_(chain.kinds.size()), runs_(runs), states_((layers_ + 1) * runs_.strategies()) {}
 
-  // The least sum of stages and boundaries of which each takes less than the limit.
-  [[nodiscard]] std::optional<Shares> below(double limit) {
+  // The least sum of stages and boundaries of which each takes less than the limit. Returns: the steps to the stages but the first, from
+  // the last one, the first of which is to its end; where there is one stage, the step to its end as if another one began there.
+  [[nodiscard]] std::optional<std::vector<StageStep>> below(double limit) {
     const std::size_t stages = chain_.stages();
-    std::vector<std::vector<Step>> all{std::vector<Step>(states_)};
+    std::vector<std::vector<StageStep>> all{std::vector<StageStep>(states_)};
     for (std::size_t end = 1; end + stages <= layers_ + 1; ++end)
       for (std::uint32_t last = 0; last < runs_.strategies(); ++last)
-        if (const double seconds = runs_.first(end, last); seconds < limit) all[0][state(end, last)] = {seconds, seconds, 0, 0, 0};
-    if (stages == 1) return single(all[0]);
+        if (const double seconds = runs_.first().seconds(end, last); seconds < limit)
+          all[0][state(end, last)] = {seconds, seconds, 0, 0, 0};
+    StageStep best;
+    if (stages == 1) {
+      for (std::uint32_t last = 0; last < runs_.strategies(); ++last)
+        if (const StageStep& step = all[0][state(layers_, last)]; step.sum < best.sum) best = {step.sum, step.slowest, layers_, 0, last};
+      return best.sum == kNoTime ? std::nullopt : std::optional(std::vector{best});
+    }
     for (std::size_t stage = 1; stage + 1 < stages; ++stage) {
       all.push_back(ended(crossed(all.back(), stage - 1, limit), stage, limit));
       if (budget_.time_is_up()) return std::nullopt;
     }
-    const std::vector<Step> begun = crossed(all.back(), stages - 2, limit);
-    Step best;
+    const std::vector<StageStep> begun = crossed(all.back(), stages - 2, limit);
     for (std::size_t begin = stages - 1; begin < layers_; ++begin)
       for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
-        const Step& from = begun[state(begin, first)];
-        const double seconds = from.sum == kNoTime ? kNoTime : runs_.last(begin, first);
+        const StageStep& from = begun[state(begin, first)];
+        const double seconds = from.sum == kNoTime ? kNoTime : runs_.last().seconds(layers_ - begin, first);
         if (seconds < limit && from.sum + seconds < best.sum)
           best = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
       }
     if (best.sum == kNoTime) return std::nullopt;
-    Shares shares{best.sum, best.slowest, {}, 0};
-    Cut cut{best.begin, best.first, best.before};
-    for (std::size_t stage = stages - 1; stage > 0; --stage) {
-      shares.cuts.push_back(cut);
-      const Step& s = all[stage - 1][state(cut.begin, cut.before)];
-      cut = {s.begin, s.first, s.before};
-    }
-    return shares;
+    std::vector<StageStep> steps{best};
+    for (std::size_t stage = stages - 2; stage > 0; --stage) steps.push_back(all[stage][state(steps.back().begin, steps.back().before)]);
+    return steps;
   }
 
  private:
-  // The cheapest steps to a state, and where they came from.
-  struct Step {
-    double sum = kNoTime, slowest = 0;
-    std::size_t begin = 0;
-    std::uint32_t first = 0, before = 0;
-  };
-
   [[nodiscard]] std::size_t state(std::size_t end, std::uint32_t last) const { return end * runs_.strategies() + last; }
 
   // Stages after a boundary begin with a layer in some strategy, for the least sum up to there.
-  [[nodiscard]] std::vector<Step> crossed(const std::vector<Step>& ended, std::size_t boundary, double limit) const {
-    std::vector<Step> begun(states_);
+  [[nodiscard]] std::vector<StageStep> crossed(const std::vector<StageStep>& ended, std::size_t boundary, double limit) const {
+    std::vector<StageStep> begun(states_);
     for (std::size_t begin = boundary + 1; begin < layers_; ++begin) {
       const StrategyPairs& over = chain_.transfers[boundary][chain_.kinds[begin]];
       for (std::uint32_t before = 0; before < runs_.strategies(); ++before) {
-        const Step& from = ended[state(begin, before)];
+        const StageStep& from = ended[state(begin, before)];
         if (from.sum == kNoTime) continue;
         for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
           const double seconds = over[before][first];
-          Step& to = begun[state(begin, first)];
+          StageStep& to = begun[state(begin, first)];
           if (seconds < limit && from.sum + seconds < to.sum)
             to = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, before};
         }
@@ -147,31 +130,23 @@ class LayerShares {
     return begun;
   }
 
-  [[nodiscard]] std::vector<Step> ended(const std::vector<Step>& begun, std::size_t stage, double limit) {
-    std::vector<Step> steps(states_);
+  [[nodiscard]] std::vector<StageStep> ended(const std::vector<StageStep>& begun, std::size_t stage, double limit) {
+    std::vector<StageStep> steps(states_);
     const std::size_t stages_after = chain_.stages() - stage - 1;
     for (std::size_t begin = stage; begin < layers_; ++begin)
       for (std::uint32_t first = 0; first < runs_.strategies(); ++first) {
-        const Step& from = begun[state(begin, first)];
+        const StageStep& from = begun[state(begin, first)];
         if (from.sum == kNoTime) continue;
         const MemoryFronts& runs = runs_.between(stage, begin, first);
         for (std::size_t end = begin + 1; end + stages_after <= layers_; ++end)
           for (std::uint32_t last = 0; last < runs_.strategies(); ++last) {
             const double seconds = runs.seconds(end - begin, last);
-            Step& to = steps[state(end, last)];
+            StageStep& to = steps[state(end, last)];
             if (seconds < limit && from.sum + seconds < to.sum)
               to = {from.sum + seconds, std::max(from.slowest, seconds), begin, first, from.before};
           }
       }
     return steps;
-  }
-
-  [[nodiscard]] std::optional<Shares> single(const std::vector<Step>& ended) const {
-    std::uint32_t best = 0;
-    for (std::uint32_t last = 1; last < runs_.strategies(); ++last)
-      if (ended[state(layers_, last)].sum < ended[state(layers_, best)].sum) best = last;
-    const Step& step = ended[state(layers_, best)];
-    return step.sum == kNoTime ? std::nullopt : std::optional(Shares{step.sum, step.slowest, {}, best});
   }
 
   const LayerChain& chain_;
@@ -201,21 +176,21 @@ double least_slowest(const LayerChain& chain) {
   return longest;
 }
 
-ChainAnswer answer_of(const LayerChain& chain, StageRuns& runs, const Shares& shares) {
-  ChainAnswer a{{0}, {}, seconds_of(chain, shares.sum, shares.slowest)};
+// `steps`: as LayerShares::below() gives them.
+ChainAnswer answer_of(const LayerChain& chain, StageRuns& runs, const std::vector<StageStep>& steps) {
+  ChainAnswer a{
+      {0}, runs.first().strategies(steps.back().begin, steps.back().before), seconds_of(chain, steps.front().sum, steps.front().slowest)};
   const auto append = [&](const std::vector<std::uint32_t>& of_stage) {
     a.strategies.insert(a.strategies.end(), of_stage.begin(), of_stage.end());
   };
-  if (shares.cuts.empty()) append(runs.of_first(chain.kinds.size(), shares.last));
-  else append(runs.of_first(shares.cuts.back().begin, shares.cuts.back().before));
   for (std::size_t stage = 1; stage < chain.stages(); ++stage) {
-    const Cut& cut = shares.cuts[shares.cuts.size() - stage];
-    a.begins.push_back(cut.begin);
+    const StageStep& step = steps[steps.size() - stage];
+    a.begins.push_back(step.begin);
     if (stage + 1 == chain.stages()) {
-      append(runs.of_last(cut.begin, cut.first));
+      append(runs.last().strategies(chain.kinds.size() - step.begin, step.first));
     } else {
-      const Cut& next = shares.cuts[shares.cuts.size() - stage - 1];
-      append(runs.between(stage, cut.begin, cut.first).strategies(next.begin - cut.begin, next.before));
+      const StageStep& next = steps[steps.size() - stage - 1];
+      append(runs.between(stage, step.begin, step.first).strategies(next.begin - step.begin, next.before));
     }
   }
   return a;
@@ -278,15 +253,16 @@ std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_bea
   std::optional<ChainAnswer> best;
   const double slowest_at_least = least_slowest(chain);
   for (double limit = kNoTime; !budget.time_is_up();) {
-    const std::optional<Shares> shares = program.below(limit);
-    if (!shares) break;
-    const double seconds = seconds_of(chain, shares->sum, shares->slowest);
+    const std::optional<std::vector<StageStep>> steps = program.below(limit);
+    if (!steps) break;
+    const StageStep& end = steps->front();
+    const double seconds = seconds_of(chain, end.sum, end.slowest);
     if (seconds < to_beat) {
       to_beat = seconds;
-      best = answer_of(chain, runs, *shares);
+      best = answer_of(chain, runs, *steps);
     }
-    if (seconds_of(chain, shares->sum, slowest_at_least) >= to_beat) return best;
-    limit = shares->slowest;
+    if (seconds_of(chain, end.sum, slowest_at_least) >= to_beat) return best;
+    limit = end.slowest;
   }
   return budget.time_is_up() ? std::nullopt : best;
 }

@@ -116,7 +116,6 @@ class MemoryFronts {
     std::uint32_t strategy_before = 0, label_before = 0;
   };
   using Front = std::vector<Label>;  // cheapest first; each needs less memory than those before
-  void add_layer(const LayerCost& own, const StrategyPairs& moves, bool own_is_first, double memory, double most_seconds);
   // The labels of one strategy, each with what another layer after it adds.
   struct Grown {
     const Front& front;

@@ -144,13 +144,6 @@ std::optional<std::vector<Strategy>> operators_of_cut(const pcg::Graph& graph, c
   return std::move(strategies).value();
 }
 
-Strategy on_block(Strategy strategy, DeviceBlock block) {
-  const auto start = static_cast<std::size_t>(block.start);
-  strategy.view.start = base::DeviceId(strategy.view.start.value + start);
-  for (base::DeviceId& d : strategy.view.devices) d = base::DeviceId(d.value + start);
-  return strategy;
-}
-
 std::string to_text(const LayerStrategy& s) {
   std::string text;
   const auto part = [&](const char* name, int degree) {
@@ -178,7 +171,7 @@ pcg::Plan layered_plan(const Problem& problem, const ChainSetting& setting, int 
   for (std::size_t n = 0; n < operators.size(); ++n) {
     const auto layer = static_cast<std::size_t>(split.of_block[static_cast<std::size_t>(graph.nodes()[n].block)]);
     stage_of.push_back(static_cast<int>(std::ranges::upper_bound(answer.begins, layer) - answer.begins.begin()) - 1);
-    operators[n] = on_block(cuts.at(answer.strategies[layer])[n], {stage_of[n] * devices, devices});
+    operators[n] = shifted(cuts.at(answer.strategies[layer])[n], stage_of[n] * devices);
   }
   pcg::Plan plan = plan_of_strategies(problem, graph, operators);
   plan.stage = stages_around_operators(plan.pcg, stage_of);

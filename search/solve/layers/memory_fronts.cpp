@@ -17,29 +17,27 @@ MemoryFronts::MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>
                            std::size_t most_layers, const std::vector<double>& arrival, double most_seconds)
     : direction_(direction) {
   const LayerCost& start = table[chain.kinds[first]];
-  std::vector<Front>& fronts = fronts_.emplace_back(start.seconds.size());
+  std::vector<Front> fronts(start.seconds.size());
   for (std::size_t s = 0; s < fronts.size(); ++s) {
     const double seconds = start.seconds[s] + arrival[s];
     if (seconds < most_seconds && start.bytes[s] <= chain.memory) fronts[s].push_back({seconds, start.bytes[s], 0, 0});
   }
-  for (std::size_t n = 1; n < most_layers; ++n) {
-    const bool forwards = direction == Direction::forwards;
-    const std::size_t layer = forwards ? first + n : first - n;
-    const LayerCost& next = table[chain.kinds[forwards ? layer : layer + 1]];
-    add_layer(table[chain.kinds[layer]], next.from_before, !forwards, chain.memory, most_seconds);
-  }
-}
-
-void MemoryFronts::add_layer(const LayerCost& own, const StrategyPairs& moves, bool own_is_first, double memory, double most_seconds) {
-  const std::vector<Front>& before = fronts_.back();
-  std::vector<Front> fronts(before.size());
-  for (std::uint32_t s = 0; s < fronts.size(); ++s) {
-    std::vector<Grown> grown;
-    for (std::uint32_t b = 0; b < before.size(); ++b)
-      grown.push_back({before[b], own.seconds[s] + (own_is_first ? moves[s][b] : moves[b][s]), own.bytes[s]});
-    fronts[s] = front_of(grown, memory, most_seconds);
-  }
   fronts_.push_back(std::move(fronts));
+  const bool forwards = direction == Direction::forwards;
+  for (std::size_t n = 1; n < most_layers; ++n) {
+    const std::size_t layer = forwards ? first + n : first - n;
+    const LayerCost& own = table[chain.kinds[layer]];
+    const StrategyPairs& moves = table[chain.kinds[forwards ? layer : layer + 1]].from_before;
+    const std::vector<Front>& before = fronts_.back();
+    std::vector<Front> longer;
+    for (std::uint32_t s = 0; s < before.size(); ++s) {
+      std::vector<Grown> grown;
+      for (std::uint32_t b = 0; b < before.size(); ++b)
+        grown.push_back({before[b], own.seconds[s] + (forwards ? moves[b][s] : moves[s][b]), own.bytes[s]});
+      longer.push_back(front_of(grown, chain.memory, most_seconds));
+    }
+    fronts_.push_back(std::move(longer));
+  }
 }
 
 // Merges the fronts: labels come by their seconds, then bytes, then strategy. A label that needs as many bytes as one that was taken is

@@ -12,19 +12,32 @@ std::uint64_t code_of(const BranchTree& tree, BranchRef r) {
   return (static_cast<std::uint64_t>(tree.branches[r.branch].shape) << 1U) | static_cast<std::uint64_t>(r.reversed);
 }
 
-// The branches of a tree; equal ones have one shape.
-class Branches {
+class Reduction {
  public:
-  Branches(std::vector<KindNumber> kinds, BranchShapes& shapes) : shapes_(shapes) {
+  Reduction(std::vector<KindNumber> kinds, const std::vector<std::uint32_t>& ends, BranchShapes& shapes)
+      : shapes_(shapes), is_left_(kinds.size(), true), is_end_(kinds.size(), false), around_(kinds.size()) {
     tree_.hanging.resize(kinds.size());
     tree_.kinds = std::move(kinds);
+    for (const std::uint32_t e : ends) is_end_[e] = true;
   }
 
-  [[nodiscard]] BranchTree& tree() { return tree_; }
+  BranchTree run(const std::vector<OperatorEdge>& edges) {
+    for (const OperatorEdge& e : edges) add_edge(e);
+    while (const std::optional<std::uint32_t> next = easiest()) take_out(*next);
+    for (std::uint32_t o = 0; o < is_left_.size(); ++o)
+      if (is_left_[o]) tree_.core.push_back(o);
+    for (auto& [ends, parts] : between_) tree_.between[ends] = joined(std::move(parts));
+    for (std::vector<BranchRef>& hanging : tree_.hanging)
+      if (!hanging.empty()) hanging = {joined(std::move(hanging))};
+    return std::move(tree_);
+  }
+
+ private:
   [[nodiscard]] Flow flow_of(BranchRef r) const {
     const Flow f = tree_.branches[r.branch].flow;
     return r.reversed ? turned(f) : f;
   }
+  // Equal branches have one shape.
   BranchRef add(Branch b, const std::vector<std::uint64_t>& shape) {
     b.shape = shapes_.number(shape);
     tree_.branches.push_back(std::move(b));
@@ -40,8 +53,6 @@ class Branches {
     }
     return group_of(std::move(groups), Flow::mixed);
   }
-
- private:
   BranchRef group_of(std::vector<BranchRef> parts, Flow flow) {
     if (parts.size() == 1) return parts.front();
     // Equal branches next to each other: groups that differ in order alone are alike.
@@ -56,34 +67,11 @@ class Branches {
     return add(std::move(b), shape);
   }
 
-  BranchShapes& shapes_;
-  BranchTree tree_;
-};
-
-class Reduction {
- public:
-  Reduction(std::vector<KindNumber> kinds, const std::vector<std::uint32_t>& ends, BranchShapes& shapes)
-      : is_left_(kinds.size(), true), is_end_(kinds.size(), false), around_(kinds.size()), branches_(std::move(kinds), shapes) {
-    for (const std::uint32_t e : ends) is_end_[e] = true;
-  }
-
-  BranchTree run(const std::vector<OperatorEdge>& edges) {
-    for (const OperatorEdge& e : edges) add_edge(e);
-    while (const std::optional<std::uint32_t> next = easiest()) take_out(*next);
-    for (std::uint32_t o = 0; o < is_left_.size(); ++o)
-      if (is_left_[o]) tree_.core.push_back(o);
-    for (auto& [ends, parts] : between_) tree_.between[ends] = branches_.joined(std::move(parts));
-    for (std::vector<BranchRef>& hanging : tree_.hanging)
-      if (!hanging.empty()) hanging = {branches_.joined(std::move(hanging))};
-    return std::move(tree_);
-  }
-
- private:
   void add_edge(const OperatorEdge& e) {
     Branch b;
     b.edge = e;
     const std::vector<std::uint64_t> shape{0, e.kind.from, e.kind.output, e.kind.to, e.kind.input, e.kind.has_gradient ? 1U : 0U};
-    put_between(e.from, e.to, branches_.add(std::move(b), shape));
+    put_between(e.from, e.to, add(std::move(b), shape));
   }
 
   void put_between(std::uint32_t first, std::uint32_t second, BranchRef r) {
@@ -120,12 +108,12 @@ class Reduction {
 
   [[nodiscard]] bool goes(std::uint32_t first, std::uint32_t second, Flow flow) const {
     return std::ranges::all_of(between_.at(std::minmax(first, second)),
-                               [&](BranchRef r) { return (first < second ? branches_.flow_of(r) : turned(branches_.flow_of(r))) == flow; });
+                               [&](BranchRef r) { return (first < second ? flow_of(r) : turned(flow_of(r))) == flow; });
   }
 
   BranchRef take_between(std::uint32_t first, std::uint32_t second) {
     const auto at = between_.find(std::minmax(first, second));
-    BranchRef r = branches_.joined(std::move(at->second));
+    BranchRef r = joined(std::move(at->second));
     between_.erase(at);
     around_[first].erase(second);
     around_[second].erase(first);
@@ -143,7 +131,7 @@ class Reduction {
     b.form = Branch::Form::series;
     b.has_operators = true;
     b.centre = o;
-    if (!tree_.hanging[o].empty()) b.hanging = {branches_.joined(std::move(tree_.hanging[o]))};
+    if (!tree_.hanging[o].empty()) b.hanging = {joined(std::move(tree_.hanging[o]))};
     tree_.hanging[o].clear();
     std::vector<std::uint64_t> shape{1, tree_.kinds[o]};
     for (const BranchRef r : b.hanging) shape.push_back(code_of(tree_, r));
@@ -151,25 +139,25 @@ class Reduction {
     if (around_[o].size() == 1) {
       const std::uint32_t w = *around_[o].begin();
       b.after = take_between(o, w);
-      b.flow = branches_.flow_of(b.after);
+      b.flow = flow_of(b.after);
       shape.push_back(code_of(tree_, b.after));
-      tree_.hanging[w].push_back(branches_.add(std::move(b), shape));
+      tree_.hanging[w].push_back(add(std::move(b), shape));
       return;
     }
     std::uint32_t first = *around_[o].begin(), second = *around_[o].rbegin();
     if (goes(o, first, Flow::forward) && goes(second, o, Flow::forward)) std::swap(first, second);
     b.before = take_between(first, o);
     b.after = take_between(o, second);
-    b.flow = branches_.flow_of(*b.before) == branches_.flow_of(b.after) ? branches_.flow_of(b.after) : Flow::mixed;
+    b.flow = flow_of(*b.before) == flow_of(b.after) ? flow_of(b.after) : Flow::mixed;
     shape.push_back(code_of(tree_, *b.before));
     shape.push_back(code_of(tree_, b.after));
-    put_between(first, second, branches_.add(std::move(b), shape));
+    put_between(first, second, add(std::move(b), shape));
   }
 
+  BranchShapes& shapes_;
+  BranchTree tree_;
   std::vector<bool> is_left_, is_end_;
   std::vector<std::set<std::uint32_t>> around_;
-  Branches branches_;
-  BranchTree& tree_ = branches_.tree();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<BranchRef>> between_;  // the first end is the lower number
 };
 

@@ -39,9 +39,9 @@ std::uint32_t position(const std::vector<std::uint32_t>& core, std::uint32_t o) 
 
 }  // namespace
 
-Mapping::Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config)
+Mapping::Mapping(Shortlists& lists, BranchShapes& shapes, MappingConfig config)
     : lists_(lists), shapes_(shapes), config_(std::move(config)), machine_(lists.catalog().machine_size()) {
-  config_.wholes.push_back(cluster.device_count());
+  config_.wholes.push_back(lists.catalog().devices());
 }
 
 Mapping::Costs Mapping::branch(const BranchTree& tree, BranchRef r, DeviceBlock block, const Ends& ends) {
@@ -277,9 +277,9 @@ std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uin
     if (part.tree.core[i] == part.first) left[i] = {first_choice};
     if (part.tree.core[i] == part.last) left[i] = {last_choice};
   }
-  const Chosen chosen = cheapest(restricted(problem, left));
+  const Choices choice = in_all(left, cheapest(restricted(problem, left)).choice);
   std::vector<Placed> placed(part.tree.kinds.size());
-  for (std::size_t i = 0; i < problem.costs.size(); ++i) placed[part.tree.core[i]] = {block, left[i][chosen.choice[i]]};
+  for (std::size_t i = 0; i < problem.costs.size(); ++i) placed[part.tree.core[i]] = {block, choice[i]};
   const auto end = [&](std::uint32_t o) { return End{part.tree.kinds[o], block}; };
   for (const std::uint32_t o : part.tree.core)
     for (const BranchRef h : part.tree.hanging[o]) assign(part.tree, h, block, {{}, end(o)}, {0, placed[o].choice}, placed);

@@ -19,7 +19,6 @@
 
 #include "search/solve/operators/operator_catalog.hpp"
 #include "search/solve/operators/shortlists.hpp"
-#include "topology/cluster.hpp"
 
 namespace search {
 
@@ -27,6 +26,7 @@ namespace search {
 struct OperatorEdge {
   std::uint32_t from = 0, to = 0;
   EdgeKind kind;
+  bool operator==(const OperatorEdge&) const = default;
 };
 
 // Which way the tensors go, from the first end of a branch to the second.
@@ -109,7 +109,7 @@ struct MappingConfig {
 class Mapping {
  public:
   // All outlive the object.
-  Mapping(const topology::Cluster& cluster, Shortlists& lists, BranchShapes& shapes, MappingConfig config);
+  Mapping(Shortlists& lists, BranchShapes& shapes, MappingConfig config);
 
   // A part of a graph: what is between two of its operators, or before one, with that last one. Its other operators of the core may be
   // joined in any way.

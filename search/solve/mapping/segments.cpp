@@ -13,10 +13,10 @@ struct LinkCosts : PairCosts {
 };
 
 LinkCosts costs_of(Mapping& mapping, const Link& link, DeviceBlock block) {
-  LinkCosts costs{mapping.costs(*link.variants[0], block), {}};
+  LinkCosts costs{mapping.costs(*link[0], block), {}};
   costs.variant.assign(costs.seconds.size(), 0);
-  for (std::uint32_t v = 1; v < link.variants.size(); ++v) {
-    const BranchCosts c = mapping.costs(*link.variants[v], block);
+  for (std::uint32_t v = 1; v < link.size(); ++v) {
+    const BranchCosts c = mapping.costs(*link[v], block);
     for (std::size_t i = 0; i < c.seconds.size(); ++i)
       if (c.seconds[i] < costs.seconds[i]) {
         costs.seconds[i] = c.seconds[i];
@@ -28,11 +28,11 @@ LinkCosts costs_of(Mapping& mapping, const Link& link, DeviceBlock block) {
 
 // One round, with the movements that are known.
 PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceBlock block) {
-  std::map<std::vector<const Mapping::Part*>, LinkCosts> known;
+  std::map<Link, LinkCosts> known;
   std::vector<const LinkCosts*> costs;
   std::vector<ChainStep> steps{ChainStep{{0.0}}};
   for (const Link& link : links) {
-    const auto [at, is_new] = known.try_emplace(link.variants);
+    const auto [at, is_new] = known.try_emplace(link);
     if (is_new) at->second = costs_of(mapping, link, block);
     steps.push_back(chain_step(steps.back().seconds, *costs.emplace_back(&at->second)));
   }
@@ -43,7 +43,7 @@ PlacedChain placed_now(Mapping& mapping, const std::vector<Link>& links, DeviceB
     const std::uint32_t first = steps[l + 1].came_from[last];
     PlacedLink& link = chain.links[l];
     link.variant = costs[l]->variant[first * costs[l]->columns + last];
-    link.placed = mapping.place(*links[l].variants[link.variant], block, first, last);
+    link.placed = mapping.place(*links[l][link.variant], block, first, last);
     last = first;
   }
   return chain;
@@ -97,7 +97,7 @@ std::optional<PlacedChain> place_chain(Mapping& mapping, const std::vector<Link>
     PlacedChain chain = placed_now(mapping, links, block);
     bool is_new = false;
     for (std::size_t l = 0; l < links.size(); ++l)
-      is_new = mapping.resolve(*links[l].variants[chain.links[l].variant], chain.links[l].placed) || is_new;
+      is_new = mapping.resolve(*links[l][chain.links[l].variant], chain.links[l].placed) || is_new;
     if (!is_new) return chain;
   }
   return std::nullopt;
@@ -130,12 +130,8 @@ std::vector<std::uint32_t> ends_of_blocks(const pcg::Graph& graph) {
   return found;
 }
 
-std::vector<Segment> segments_of(const pcg::Graph& graph, std::size_t fewest, const std::vector<std::size_t>& disturbance) {
-  return segments_between(graph, bottlenecks(graph), fewest, disturbance);
-}
-
-std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
-                                      const std::vector<std::size_t>& disturbance) {
+std::vector<Segment> segments_of(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
+                                 const std::vector<std::size_t>& disturbance) {
   const std::vector<std::uint32_t> operators = operators_of(graph);
   std::vector<Segment> segments;
   std::size_t begin = 0;

@@ -12,10 +12,8 @@
 
 namespace search {
 
-// Variants of a part, which compute the same and begin and end with the same kinds of operators. Equal links may share them.
-struct Link {
-  std::vector<const Mapping::Part*> variants;  // at least one
-};
+// Variants of a part, at least one, which compute the same and begin and end with the same kinds of operators. Equal links may share them.
+using Link = std::vector<const Mapping::Part*>;
 
 struct PlacedLink {
   std::size_t variant = 0;
@@ -58,12 +56,10 @@ struct Segment {
 // Cost: O(edges).
 [[nodiscard]] std::vector<std::uint32_t> ends_of_blocks(const pcg::Graph& graph);
 
-// Cuts at some bottlenecks so that every segment but the last has at least `fewest` operators; of those where it may next be cut, up to
-// twice that size, the one with the least `disturbance` by node, the earliest of equals. `fewest` 0: one segment.
-[[nodiscard]] std::vector<Segment> segments_of(const pcg::Graph& graph, std::size_t fewest, const std::vector<std::size_t>& disturbance);
-// Returns: the same with these cuts after operators (ascending) in place of bottlenecks.
-[[nodiscard]] std::vector<Segment> segments_between(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
-                                                    const std::vector<std::size_t>& disturbance);
+// Cuts after some of these operators (ascending) so that every segment but the last has at least `fewest` operators; of those where it may
+// next be cut, up to twice that size, the one with the least `disturbance` by node, the earliest of equals. `fewest` 0: one segment.
+[[nodiscard]] std::vector<Segment> segments_of(const pcg::Graph& graph, const std::vector<std::uint32_t>& cuts, std::size_t fewest,
+                                               const std::vector<std::size_t>& disturbance);
 
 // The operators of a segment and of its first end as a part, numbered in the order of the segment, the first end last. What else comes
 // from segments before has no edge in it.

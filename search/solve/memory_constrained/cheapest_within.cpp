@@ -1,5 +1,6 @@
 #include "search/solve/memory_constrained/cheapest_within.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "sim/effort.hpp"
@@ -23,9 +24,20 @@ struct Step {
   std::uint32_t first = kNothing, second = kNothing;
 };
 
+struct FrontAnswer {
+  bool is_complete = false;                               // else there were too many labels
+  std::optional<std::vector<std::uint32_t>> choice = {};  // complete and none: nothing that fits costs less
+  double pairs = 0;                                       // of labels that were put together
+};
+
+// The cheapest choices within a limit by elimination in which every table holds, in place of one least cost, a front of costs and bytes:
+// label-setting for a constrained shortest path (Irnich and Desaulniers, 2005), over a join tree in place of a path. A label is dropped
+// where another one takes less of both, or where with the least that all else costs and takes it misses what is known.
 class ByteFronts {
  public:
-  ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat, const FrontLimits& limits)
+  // Of those that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which gives the cost of all else
+  // at least. The closer multiplier and `to_beat` are to the best, the fewer labels there are.
+  ByteFronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat, const ConstrainedEffort& limits)
       : problem_(problem), tree_(tree), multiplier_(multiplier), to_beat_(to_beat), limits_(limits) {}
 
   FrontAnswer run() {
@@ -135,7 +147,7 @@ class ByteFronts {
   const ConstrainedProblem& problem_;
   const BucketTree& tree_;
   double multiplier_, to_beat_;
-  FrontLimits limits_;
+  ConstrainedEffort limits_;
   double tolerance_ = kSameCost * to_beat_, most_ = to_beat_ + multiplier_ * problem_.limit;
   double spare_ = most_bytes(problem_) - least_bytes(problem_);  // bytes over the minimum_memory choices of all
   std::vector<std::vector<std::vector<Label>>> fronts_;          // by bucket and outer entry
@@ -157,11 +169,6 @@ ConstrainedProblem only(const ConstrainedProblem& problem, const std::vector<Cho
   return p;
 }
 
-Choices in_all(const std::vector<Choices>& left, Choices choice) {
-  for (std::size_t o = 0; o < choice.size(); ++o) choice[o] = left[o][choice[o]];
-  return choice;
-}
-
 class Incumbent {
  public:
   Incumbent(const ConstrainedProblem& problem, const ResolveCosts& resolve) : problem_(problem), resolve_(resolve) {}
@@ -175,12 +182,11 @@ class Incumbent {
   // Returns: whether all costs of these choices were known.
   bool take(const Choices& c) {
     const bool was_known = !is_new(c);
-    if (!fits(problem_, c)) return was_known;
-    const double seconds = cost(c);
-    if (best_.fits && seconds >= best_.seconds) return was_known;
-    best_.choice = c;
-    best_.fits = true;
-    best_.seconds = seconds;
+    if (const double seconds = cost(c); fits(problem_, c) && seconds < best_.seconds) {
+      best_.choice = c;
+      best_.fits = true;
+      best_.seconds = seconds;
+    }
     return was_known;
   }
 
@@ -216,6 +222,14 @@ struct Corner {
   bool is_optimal = true;
 };
 
+// Costs with bytes at a multiplier.
+ChoiceProblem penalised(const ConstrainedProblem& problem, double multiplier) {
+  ChoiceProblem p = problem.choices;
+  for (std::size_t o = 0; o < p.costs.size(); ++o)
+    for (std::size_t c = 0; c < p.costs[o].size(); ++c) p.costs[o][c] += multiplier * problem.bytes[o][c];
+  return p;
+}
+
 // With all costs known; nullopt: the time was up.
 std::optional<Corner> corner(const ConstrainedProblem& problem, double multiplier, Incumbent& best, const Budget& budget) {
   const ChoiceProblem choices = penalised(problem, multiplier);
@@ -223,12 +237,9 @@ std::optional<Corner> corner(const ConstrainedProblem& problem, double multiplie
     budget.spend(effort_of(choices));
     Chosen c = cheapest(choices);
     if (best.is_new(c.choice)) continue;  // the tables of pairs are shared
-    Corner found{.choice = std::move(c.choice), .value = c.seconds, .is_optimal = c.is_optimal};
-    found.seconds = best.cost(found.choice);
-    found.bytes = bytes_of(problem, found.choice);
-    found.value = found.seconds + multiplier * found.bytes;
-    best.take(found.choice);
-    return found;
+    best.take(c.choice);
+    const double seconds = best.cost(c.choice), bytes = bytes_of(problem, c.choice);
+    return Corner{std::move(c.choice), seconds, bytes, seconds + multiplier * bytes, c.is_optimal};
   }
   return std::nullopt;
 }
@@ -314,9 +325,9 @@ bool search_rest(const ConstrainedProblem& problem, const Relaxation& relaxed, c
     tree = tree_of_rest();
   }
   const double to_beat = best.best().seconds * (1 - kNoCheaper);
-  FrontLimits limits = effort.fronts;
+  ConstrainedEffort limits = effort;
   limits.most_pairs = std::min(limits.most_pairs, budget.left() / sim::kFrontPair);
-  const FrontAnswer found = tree ? cheapest_by_fronts(rest, *tree, multiplier, to_beat, limits) : FrontAnswer{};
+  const FrontAnswer found = tree ? ByteFronts(rest, *tree, multiplier, to_beat, limits).run() : FrontAnswer{};
   budget.spend(sim::kFrontPair * found.pairs);
   if (!found.is_complete) return true;
   if (!found.choice) {
@@ -330,11 +341,6 @@ bool search_rest(const ConstrainedProblem& problem, const Relaxation& relaxed, c
 }
 
 }  // namespace
-
-FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat,
-                               const FrontLimits& limits) {
-  return ByteFronts(problem, tree, multiplier, to_beat, limits).run();
-}
 
 ConstrainedChoice cheapest_within(const ConstrainedProblem& problem, const ResolveCosts& resolve, const Budget& budget,
                                   const ConstrainedEffort& effort) {

@@ -1,15 +1,13 @@
 #pragma once
 // Choices within a limit of bytes: the memory limit of Alpa's integer program (Zheng et al., OSDI'22, section 4.2), where the bytes of a
 // device are a sum over operators. Start here:
-//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound; cheapest_by_fronts(): fronts of cost and
-//                             bytes over a BucketTree (elimination.hpp)
+//   cheapest_within.hpp       ConstrainedProblem; cheapest_within(): the choices, with a bound
 //   constrained_operators.hpp ConstrainedOperators: a problem made of operators; MemoryRoom: which limit matches the simulator
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "search/problem/budget.hpp"
@@ -42,34 +40,6 @@ struct ConstrainedProblem {
   return sum;
 }
 
-// Costs with bytes at a multiplier.
-[[nodiscard]] inline ChoiceProblem penalised(const ConstrainedProblem& problem, double multiplier) {
-  ChoiceProblem p = problem.choices;
-  for (std::size_t o = 0; o < p.costs.size(); ++o)
-    for (std::size_t c = 0; c < p.costs[o].size(); ++c) p.costs[o][c] += multiplier * problem.bytes[o][c];
-  return p;
-}
-
-// The cheapest choices within a limit by elimination in which every table holds, in place of one least cost, a front of costs and bytes:
-// label-setting for a constrained shortest path (Irnich and Desaulniers, 2005), over a join tree in place of a path. A label is dropped
-// where another one takes less of both, or where with the least that all else costs and takes it misses what is known.
-
-struct FrontLimits {
-  double most_pairs = 1e8;   // of labels that are put together
-  double most_labels = 2e7;  // that are kept
-};
-
-struct FrontAnswer {
-  bool is_complete = false;                               // else there were too many labels
-  std::optional<std::vector<std::uint32_t>> choice = {};  // complete and none: nothing that fits costs less
-  double pairs = 0;                                       // of labels that were put together
-};
-
-// The cheapest that fit and cost less than `to_beat`. `tree`: of the problem with bytes at this multiplier, which gives the cost of all
-// else at least. The closer multiplier and `to_beat` are to the best, the fewer labels there are.
-[[nodiscard]] FrontAnswer cheapest_by_fronts(const ConstrainedProblem& problem, const BucketTree& tree, double multiplier, double to_beat,
-                                             const FrontLimits& limits = {});
-
 // The cheapest choices that fit within a limit of bytes, exactly where time allows. Where those that are cheapest anyhow do not fit, bytes
 // get a multiplier: the best one makes the bound that Lagrangian relaxation gives (Handler and Zang, Networks 10, 1980: one constraint,
 // found from line to line) and choices that fit. Choices whose min-marginal at that multiplier is above these are left out (reduced-cost
@@ -78,7 +48,8 @@ struct FrontAnswer {
 
 struct ConstrainedEffort {
   double most_entries = 1e8;  // of all tables of an elimination
-  FrontLimits fronts;
+  double most_pairs = 1e8;    // of labels that are put together
+  double most_labels = 2e7;   // that are kept
 };
 
 struct ConstrainedChoice {

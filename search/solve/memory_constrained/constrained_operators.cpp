@@ -2,25 +2,19 @@
 
 namespace search {
 
-std::uint32_t ConstrainedOperators::add(Operator o) {
-  const Shortlist& list = lists_.of(o.kind, block_);
-  const StrategyTable& table = lists_.catalog().table(o.kind, block_);
+std::uint32_t ConstrainedOperators::add(KindNumber kind, const std::vector<double>& arrival) {
+  const Shortlist& list = lists_.of(kind, block_);
+  const StrategyTable& table = lists_.catalog().table(kind, block_);
   std::vector<double>& bytes = problem_.bytes.emplace_back();
-  for (const std::uint32_t w : list.strategies) bytes.push_back(o.arrival.empty() ? bytes_of(table.costs[w], objective_) : 0);
-  problem_.choices.costs.push_back(o.arrival.empty() ? list.seconds : o.arrival);
-  operators_.push_back(std::move(o));
+  for (const std::uint32_t w : list.strategies) bytes.push_back(arrival.empty() ? bytes_of(table.costs[w], objective_) : 0);
+  problem_.choices.costs.push_back(arrival.empty() ? list.seconds : arrival);
+  operators_.push_back({kind, arrival});
   return static_cast<std::uint32_t>(operators_.size() - 1);
-}
-
-std::uint32_t ConstrainedOperators::add(KindNumber kind) { return add(Operator{kind}); }
-
-std::uint32_t ConstrainedOperators::add_from_outside(KindNumber kind, std::vector<double> seconds) {
-  return add(Operator{kind, std::move(seconds)});
 }
 
 void ConstrainedOperators::join(std::uint32_t from, std::uint32_t to, const EdgeKind& kind) {
   EdgeCosts& costs = lists_.edge(kind, block_, block_);
-  edges_.push_back({from, to, kind, &costs});
+  edges_.push_back({from, to, costs});
   problem_.choices.pairs.push_back({from, to, costs.costs});
 }
 
@@ -35,14 +29,14 @@ void ConstrainedOperators::add(const pcg::Graph& graph, const std::vector<KindNu
   }
 }
 
-ConstrainedChoice ConstrainedOperators::cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort) {
+ConstrainedChoice ConstrainedOperators::cheapest(double limit, const Budget& budget) {
   problem_.limit = limit;
   const auto resolve = [&](const std::vector<std::uint32_t>& choice) {
     bool is_new = false;
-    for (const Edge& e : edges_) is_new = lists_.resolve_around(*e.costs, choice[e.from], choice[e.to]) || is_new;
+    for (const Edge& e : edges_) is_new = lists_.resolve_around(e.costs, choice[e.from], choice[e.to]) || is_new;
     return is_new;
   };
-  ConstrainedChoice found = cheapest_within(problem_, resolve, budget, effort);
+  ConstrainedChoice found = cheapest_within(problem_, resolve, budget);
   for (std::size_t o = 0; o < found.choice.size(); ++o) found.choice[o] = lists_.of(operators_[o].kind, block_).strategies[found.choice[o]];
   return found;
 }
@@ -53,7 +47,8 @@ double ConstrainedOperators::seconds(const std::vector<std::uint32_t>& strategie
   for (std::size_t o = 0; o < operators_.size(); ++o)
     if (operators_[o].arrival.empty()) sum += seconds_of(catalog.table(operators_[o].kind, block_).costs[strategies[o]], objective_);
   const auto movement = [&](const Edge& e, std::uint32_t from, std::uint32_t to) {
-    return catalog.movement(e.kind, catalog.table(e.kind.from, block_).layouts[from], catalog.table(e.kind.to, block_).layouts[to]);
+    const EdgeKind& kind = e.costs.kind;
+    return catalog.movement(kind, catalog.table(kind.from, block_).layouts[from], catalog.table(kind.to, block_).layouts[to]);
   };
   for (const Edge& e : edges_)
     if (operators_[e.from].arrival.empty()) sum += movement(e, strategies[e.from], strategies[e.to]);

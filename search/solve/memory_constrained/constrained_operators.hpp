@@ -17,18 +17,16 @@ class ConstrainedOperators {
   ConstrainedOperators(Shortlists& lists, DeviceBlock block, const Objective& objective)
       : lists_(lists), block_(block), objective_(objective) {}
 
-  // Both return its number.
-  std::uint32_t add(KindNumber kind);
-  // An operator of the stage before, whose output comes to this block as each of these strategies of its shortlist would have it, at this
-  // cost.
-  std::uint32_t add_from_outside(KindNumber kind, std::vector<double> seconds);
+  // Returns its number. `arrival`: not empty for an operator of the stage before, whose output comes to this block as each of the
+  // strategies of its shortlist would have it, at this cost.
+  std::uint32_t add(KindNumber kind, const std::vector<double>& arrival = {});
   void join(std::uint32_t from, std::uint32_t to, const EdgeKind& edge);
   // All operators of a graph, in its order, and their edges. `kinds`: of its nodes.
   // Requires: nothing was added before.
   void add(const pcg::Graph& graph, const std::vector<KindNumber>& kinds);
 
   // The cheapest strategies within `limit`, by operator, as ConstrainedChoice::choice; of those from outside, any.
-  [[nodiscard]] ConstrainedChoice cheapest(double limit, const Budget& budget, const ConstrainedEffort& effort = {});
+  [[nodiscard]] ConstrainedChoice cheapest(double limit, const Budget& budget);
   // Costs of strategies by operator, whether or not they are listed; those from outside count as is best, whatever is given. Neither is
   // from the tables that cheapest() searches.
   [[nodiscard]] double seconds(const std::vector<std::uint32_t>& strategies) const;
@@ -37,14 +35,12 @@ class ConstrainedOperators {
  private:
   struct Operator {
     KindNumber kind = 0;
-    std::vector<double> arrival{};  // not empty: from outside
+    std::vector<double> arrival;  // not empty: from outside
   };
   struct Edge {
     std::uint32_t from = 0, to = 0;
-    EdgeKind kind;
-    EdgeCosts* costs = nullptr;
+    EdgeCosts& costs;
   };
-  std::uint32_t add(Operator o);
 
   Shortlists& lists_;
   DeviceBlock block_;

@@ -207,9 +207,7 @@ base::Seconds effort_of(const ChoiceProblem& problem) {
 
 Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   const SmallTree small = small_tree(problem, {}, most_entries);
-  Chosen chosen{small.tree.choice(), small.tree.cheapest(), small.has_all};
-  for (std::size_t o = 0; o < chosen.choice.size(); ++o) chosen.choice[o] = small.left[o][chosen.choice[o]];
-  return chosen;
+  return {in_all(small.left, small.tree.choice()), small.tree.cheapest(), small.has_all};
 }
 
 PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second) {
@@ -243,6 +241,11 @@ ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<Choices
     fewer.pairs.push_back({p.first, p.second, std::make_shared<PairCosts>(std::move(costs))});
   }
   return fewer;
+}
+
+Choices in_all(const std::vector<Choices>& left, Choices choice) {
+  for (std::size_t o = 0; o < choice.size(); ++o) choice[o] = left[o][choice[o]];
+  return choice;
 }
 
 double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice) {

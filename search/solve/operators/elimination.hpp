@@ -127,7 +127,8 @@ inline constexpr double kMostEntries = 2e7;
 
 using Choices = std::vector<std::uint32_t>;
 [[nodiscard]] std::vector<Choices> all_choices(const ChoiceProblem& problem);  // per operator, ascending
-// The problem of some choices of each operator.
+// The problem of some choices of each operator, and its choices by their numbers in the whole problem.
 [[nodiscard]] ChoiceProblem restricted(const ChoiceProblem& problem, const std::vector<Choices>& left);
+[[nodiscard]] Choices in_all(const std::vector<Choices>& left, Choices choice);
 
 }  // namespace search

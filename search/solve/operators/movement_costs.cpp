@@ -112,8 +112,7 @@ LayoutNumber MovementCosts::number(const sim::Layout& layout) {
     example_.push_back(layout);
     spreads_.push_back(spread_of(layout));
   }
-  const double bytes =
-      static_cast<double>(layout.shape.whole().elements()) * pcg::element_bytes(layout.shape.element, problem_.training.precision).value();
+  const double bytes = pcg::bytes_of(layout.shape.whole(), problem_.training.precision).value();
   const auto [at, is_new] = numbers_.try_emplace({*pattern, bytes}, static_cast<LayoutNumber>(layouts_.size()));
   if (is_new) layouts_.push_back({*pattern, bytes});
   return at->second;

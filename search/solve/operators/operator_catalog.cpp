@@ -41,7 +41,6 @@ struct Specimens {
 Specimens specimens_of(const OperatorKind& kind, std::size_t count) {
   pcg::GraphBuilder builder("specimens");
   Specimens s;
-  std::uint32_t next = 0;
   for (std::size_t c = 0; c < count; ++c) {
     std::vector<pcg::GraphTensorRef> inputs;
     for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
@@ -50,9 +49,7 @@ Specimens specimens_of(const OperatorKind& kind, std::size_t count) {
       else if (kind.is_weight[i]) inputs.push_back(builder.add_raw(name, pcg::Weight{.shape = kind.inputs[i], .frozen = true}, {}).front());
       else inputs.push_back(builder.input(name, kind.inputs[i]));
     }
-    next += static_cast<std::uint32_t>(inputs.size());
-    builder.add_raw(fmt::format("{}", c), kind.node.op, std::move(inputs));
-    s.nodes.push_back(next++);
+    s.nodes.push_back(builder.add_raw(fmt::format("{}", c), kind.node.op, std::move(inputs)).front().node.value);
   }
   s.graph = std::move(builder).build();
   return s;
@@ -144,23 +141,29 @@ std::optional<EdgeKind> OperatorCatalog::edge_at(const pcg::Graph& graph, const 
 }
 
 const StrategyTable& OperatorCatalog::table(KindNumber k, DeviceBlock block) {
-  const auto at = tables_.find({k, block});
-  if (at != tables_.end()) return at->second;
-  return tables_.emplace(std::pair(k, block), table_of(kinds_[k], block)).first->second;
+  if (const auto at = tables_.find({k, block}); at != tables_.end()) return at->second;
+  const OperatorKind& kind = kinds_[k];
+  std::vector<Strategy> strategies = strategies_of(kind.node, kind.inputs, block, most_cut_);
+  // Some devices of the block may idle: they have no copies of weights to keep up.
+  if (std::ranges::find(kind.is_weight, true) != kind.is_weight.end())
+    for (int devices = 1; devices <= std::min(machine_size(), block.size - 1); ++devices) {
+      if (block.size % devices != 0) continue;
+      for (Strategy& s : strategies_of(kind.node, kind.inputs, {block.start, devices}, most_cut_))
+        if (s.sharding.copies == 1) strategies.push_back(std::move(s));
+    }
+  return tables_.emplace(std::pair(k, block), table_of(k, std::move(strategies), block.size)).first->second;
 }
 
 Strategy OperatorCatalog::strategy(KindNumber k, DeviceBlock block, std::uint32_t number) {
   const DeviceBlock representative = alike(block);
-  Strategy s = table(k, representative).strategies[number];
-  s.view.start = base::DeviceId(s.view.start.value + static_cast<std::size_t>(block.start - representative.start));
-  return s;
+  return shifted(table(k, representative).strategies[number], block.start - representative.start);
 }
 
 bool OperatorCatalog::can_use(KindNumber k, int devices) {
   const auto [at, is_new] = can_use_.try_emplace({k, devices}, false);
   if (is_new) {
     const OperatorKind& kind = kinds_[k];
-    at->second = std::ranges::any_of(strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_),
+    at->second = std::ranges::any_of(strategies_of(kind.node, kind.inputs, {0, devices}, most_cut_),
                                      [](const Strategy& s) { return s.sharding.copies == 1; });
   }
   return at->second;
@@ -172,23 +175,15 @@ std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout
   return n;
 }
 
-StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, DeviceBlock block) {
-  std::vector<Strategy> strategies = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_);
-  if (std::ranges::find(kind.is_weight, true) != kind.is_weight.end())
-    for (Strategy& s : strategies_of_few(*kind.node.space, kind.inputs, kind.node.outputs, block, most_cut_, machine_size()))
-      strategies.push_back(std::move(s));
-  return table_of(kind, std::move(strategies), block.size);
-}
-
 const StrategyTable& OperatorCatalog::plain_table(KindNumber k, int devices) {
   const auto [at, is_new] = plain_tables_.try_emplace({k, devices});
   if (!is_new) return at->second;
   const OperatorKind& kind = kinds_[k];
-  const std::vector<Strategy> all = strategies_of(*kind.node.space, kind.inputs, kind.node.outputs, {0, devices}, most_cut_);
+  const std::vector<Strategy> all = strategies_of(kind.node, kind.inputs, {0, devices}, most_cut_);
   std::vector<Strategy> plain;
   std::ranges::copy_if(all, std::back_inserter(plain), [&](const Strategy& s) { return is_plain_cut(s, devices, machine_size()); });
   if (plain.empty()) plain = all;
-  return at->second = table_of(kind, std::move(plain), devices);
+  return at->second = table_of(k, std::move(plain), devices);
 }
 
 double OperatorCatalog::plain_seconds(KindNumber k, int devices, const Objective& objective) {
@@ -205,7 +200,8 @@ double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
 }
 
 // One plan, in which every strategy has a specimen.
-StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices) {
+StrategyTable OperatorCatalog::table_of(KindNumber k, std::vector<Strategy> strategies, int devices) {
+  const OperatorKind& kind = kinds_[k];
   StrategyTable table{.strategies = std::move(strategies)};
   problem_.oracle.spend(sim::kCostStrategy.of(table.strategies.size(), devices));
   for (const Strategy& s : table.strategies) table.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
@@ -232,7 +228,7 @@ StrategyTable OperatorCatalog::table_of(const OperatorKind& kind, std::vector<St
       if (side == &inside.forward) cost.forward += cost.inside;
     }
     for (const pcg::TensorShape& output : plan.pcg.shard_outputs(pcg::NodeId(n)))
-      cost.kept_bytes += static_cast<double>(output.elements()) * pcg::element_bytes(output.element, plan.training.precision).value();
+      cost.kept_bytes += pcg::bytes_of(output, plan.training.precision).value();
     double parameters = 0;
     for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
       if (!kind.is_weight[i]) continue;

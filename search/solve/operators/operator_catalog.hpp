@@ -151,7 +151,6 @@ struct EdgeKind {
 struct StrategyTable {
   struct Layouts {
     std::vector<LayoutNumber> inputs, outputs, input_gradients, output_gradients;
-    bool operator==(const Layouts&) const = default;
   };
   std::vector<Strategy> strategies;
   std::vector<StrategyCost> costs;
@@ -181,6 +180,7 @@ class OperatorCatalog {
   [[nodiscard]] std::optional<EdgeKind> edge_at(const pcg::Graph& graph, const std::vector<KindNumber>& kinds, std::uint32_t node,
                                                 std::uint32_t input) const;
 
+  [[nodiscard]] int devices() const { return problem_.cluster.device_count(); }
   [[nodiscard]] int machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }  // devices
   [[nodiscard]] bool machines_are_alike() const { return machines_are_alike_; }
   // The block that costs what this one does: where all machines are alike, the one at the same place in the first machines.
@@ -191,9 +191,7 @@ class OperatorCatalog {
   // These strategies alone, of a planner that has rules for them; not remembered.
   // Throws: as strategies() does.
   // Cost: O(strategies) costs and layouts.
-  [[nodiscard]] StrategyTable table_of(KindNumber k, std::vector<Strategy> strategies, int devices) {
-    return table_of(kinds_[k], std::move(strategies), devices);
-  }
+  [[nodiscard]] StrategyTable table_of(KindNumber k, std::vector<Strategy> strategies, int devices);
   // One of table(k, alike(block)), on this block.
   [[nodiscard]] Strategy strategy(KindNumber k, DeviceBlock block, std::uint32_t number);
   // Seconds of the quickest plain strategy on all of `devices`; of all strategies where none is plain.
@@ -211,8 +209,6 @@ class OperatorCatalog {
   [[nodiscard]] double transfer_at_least(KindNumber k, const StrategyTable::Layouts& from, const StrategyTable::Layouts& to);
 
  private:
-  [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, DeviceBlock block);
-  [[nodiscard]] StrategyTable table_of(const OperatorKind& kind, std::vector<Strategy> strategies, int devices);
   [[nodiscard]] const StrategyTable& plain_table(KindNumber k, int devices);
   [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 

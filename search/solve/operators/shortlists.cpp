@@ -20,25 +20,16 @@ const Shortlist& Shortlists::of(KindNumber kind, DeviceBlock block) {
     std::iota(list.strategies.begin(), list.strategies.end(), 0);
   }
   std::ranges::stable_sort(list.strategies, {}, [&](std::uint32_t w) { return seconds_of(table.costs[w], objective_); });
-  const std::size_t kept = std::min(list.strategies.size(), most_);
-  const std::vector<bool> is_low_memory = low_memory(table, list.strategies);
   std::size_t place = 0;
-  std::erase_if(list.strategies, [&](std::uint32_t w) { return place++ >= kept && !table.is_plain[w] && !is_low_memory[w]; });
+  double least_bytes = std::numeric_limits<double>::infinity();  // of all cheaper ones
+  std::erase_if(list.strategies, [&](std::uint32_t w) {
+    const double bytes = bytes_of(table.costs[w], objective_);
+    const bool is_low_memory = has_low_memory_ && bytes < least_bytes;
+    least_bytes = std::min(least_bytes, bytes);
+    return place++ >= most_ && !table.is_plain[w] && !is_low_memory;
+  });
   for (const std::uint32_t w : list.strategies) list.seconds.push_back(seconds_of(table.costs[w], objective_));
   return list;
-}
-
-// By strategy; none where they are not asked for.
-std::vector<bool> Shortlists::low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const {
-  std::vector<bool> is_low_memory(table.costs.size(), false);
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::uint32_t w : cheapest_first) {
-    const double bytes = bytes_of(table.costs[w], objective_);
-    if (!has_low_memory_ || bytes >= least) continue;
-    least = bytes;
-    is_low_memory[w] = true;
-  }
-  return is_low_memory;
 }
 
 bool Shortlists::is_allowed(const pcg::Loop& loop) const {

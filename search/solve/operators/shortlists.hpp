@@ -59,7 +59,6 @@ class Shortlists {
   [[nodiscard]] bool is_allowed(const pcg::Loop& loop) const;
   [[nodiscard]] bool is_allowed(KindNumber kind, const Strategy& s) const;
   [[nodiscard]] bool cuts_largest(KindNumber kind, const std::vector<Strategy>& all, const Strategy& s, int devices) const;
-  [[nodiscard]] std::vector<bool> low_memory(const StrategyTable& table, const std::vector<std::uint32_t>& cheapest_first) const;
   bool resolve(EdgeCosts& edge, std::uint32_t row, std::uint32_t column);
 
   OperatorCatalog& catalog_;

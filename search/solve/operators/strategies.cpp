@@ -35,9 +35,8 @@ std::vector<pcg::MachineView> views_of(const pcg::Sharding& sharding, int start)
 
 class Enumeration {
  public:
-  Enumeration(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs, std::span<const pcg::TensorShape> outputs,
-              int most_cut)
-      : space_(space), inputs_(inputs), outputs_(outputs), most_cut_(most_cut), sharding_(pcg::unsharded(space)) {}
+  Enumeration(const pcg::GraphNode& node, std::span<const pcg::TensorShape> inputs, int most_cut)
+      : space_(*node.space), inputs_(inputs), outputs_(node.outputs), most_cut_(most_cut), sharding_(pcg::unsharded(space_)) {}
 
   std::vector<Strategy> run(DeviceBlock block) {
     start_ = block.start;
@@ -74,20 +73,15 @@ class Enumeration {
 
 }  // namespace
 
-std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
-                                    std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut) {
-  return Enumeration(space, inputs, outputs, most_cut).run(block);
+std::vector<Strategy> strategies_of(const pcg::GraphNode& node, std::span<const pcg::TensorShape> inputs, DeviceBlock block, int most_cut) {
+  return Enumeration(node, inputs, most_cut).run(block);
 }
 
-std::vector<Strategy> strategies_of_few(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
-                                        std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut, int at_most) {
-  std::vector<Strategy> found;
-  for (int devices = 1; devices <= std::min(at_most, block.size - 1); ++devices) {
-    if (block.size % devices != 0) continue;
-    for (Strategy& s : strategies_of(space, inputs, outputs, {block.start, devices}, most_cut))
-      if (s.sharding.copies == 1) found.push_back(std::move(s));
-  }
-  return found;
+Strategy shifted(Strategy strategy, int devices) {
+  const auto by = static_cast<std::size_t>(devices);
+  strategy.view.start = base::DeviceId(strategy.view.start.value + by);
+  for (base::DeviceId& d : strategy.view.devices) d = base::DeviceId(d.value + by);
+  return strategy;
 }
 
 Attempt<std::vector<Strategy>> strategies_on_grid(const pcg::Graph& graph, const GridConfig& config, int devices, std::int64_t global_batch,

@@ -35,15 +35,12 @@ struct DeviceBlock {
 
 // Returns: every lawful sharding that cuts at most `most_cut` loops and whose points, with copies for what its degrees leave, are the
 // block; each with every order of its axes, the innermost one over neighbours. Partial sums do not pass. The one that copies all the work
-// is always among them. `inputs` and `outputs` are whole shapes.
+// is always among them. `inputs` are whole shapes.
 // Cost: O(strategies); for d devices there are as many shardings of two loops as ordered factorisations of d into three.
-[[nodiscard]] std::vector<Strategy> strategies_of(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
-                                                  std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut);
-// The same on the first devices of the block, `at_most` and a divisor of its size, each with work of its own: the others idle, and
-// have no copies of weights to keep up.
-[[nodiscard]] std::vector<Strategy> strategies_of_few(const pcg::IterationSpace& space, std::span<const pcg::TensorShape> inputs,
-                                                      std::span<const pcg::TensorShape> outputs, DeviceBlock block, int most_cut,
-                                                      int at_most);
+[[nodiscard]] std::vector<Strategy> strategies_of(const pcg::GraphNode& node, std::span<const pcg::TensorShape> inputs, DeviceBlock block,
+                                                  int most_cut);
+// The same strategy so many devices further on.
+[[nodiscard]] Strategy shifted(Strategy strategy, int devices);
 
 // Returns: the strategies of all nodes of a graph that is a micro-batch of all replicas, cut as on a grid (search/grid/layout.hpp); those
 // of sources are empty. `block_stages`: as layouts() takes them; empty: all are in one stage. Refuses as make_grid() and layouts() do.

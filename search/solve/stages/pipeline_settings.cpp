@@ -15,7 +15,7 @@ constexpr double kLikelyGood = 8;
 // Seconds of `rounds` micro-batches one after another on equally long stages of this size, if every operator runs in its quickest
 // plain strategy and nothing moves; with the update once, or without it.
 double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg::Graph& graph, const PipelineSetting& setting,
-                              OperatorCatalog& catalog, int devices) {
+                              OperatorCatalog& catalog) {
   double seconds = 0;
   for (const KindNumber k : catalog.kinds_of(graph))
     if (k != kSource)
@@ -23,7 +23,7 @@ double seconds_of_even_rounds(int rounds, bool with_update, int size, const pcg:
                                        {.synchronisation = 0,
                                         .per_micro_batch = with_update ? 1.0 / rounds : 0.0,
                                         .recomputes = setting.recompute == pcg::Recompute::full});
-  return seconds * rounds * size / devices;
+  return seconds * rounds * size / catalog.devices();
 }
 
 // Stages of ZeRO, and whether whole gradients are added up over the micro-batches.
@@ -47,10 +47,10 @@ std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submesh
   return sizes;
 }
 
-double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog, int devices) {
-  const int filling = setting.schedule == pcg::ScheduleKind::two_bw ? 0 : devices / size - 1;
-  return std::max(seconds_of_even_rounds(setting.micro_batches + filling, false, size, graph, setting, catalog, devices),
-                  seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, devices));
+double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
+  const int filling = setting.schedule == pcg::ScheduleKind::two_bw ? 0 : catalog.devices() / size - 1;
+  return std::max(seconds_of_even_rounds(setting.micro_batches + filling, false, size, graph, setting, catalog),
+                  seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog));
 }
 
 std::vector<int> candidate_micro_batches(std::int64_t global_batch) {
@@ -88,8 +88,7 @@ std::vector<PipelineSetting> candidate_settings(std::int64_t global_batch, const
 double least_seconds(const Problem& problem, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog) {
   double least = std::numeric_limits<double>::infinity();
   for (const int size : stage_sizes(problem.cluster, Submeshes::all, kMostStages))
-    least =
-        std::min(least, seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog, problem.cluster.device_count()));
+    least = std::min(least, seconds_of_even_rounds(setting.micro_batches, true, size, graph, setting, catalog));
   return least;
 }
 

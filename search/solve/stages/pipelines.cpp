@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <memory>
 #include <numeric>
 
 #include "search/grid/stages.hpp"
@@ -28,9 +27,19 @@ constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would no
 constexpr double kHardlyCostlier = 1.01;
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
-  const auto same_edge = [](const OperatorEdge& e, const OperatorEdge& f) { return e.from == f.from && e.to == f.to && e.kind == f.kind; };
-  return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && std::ranges::equal(a.edges, b.edges, same_edge);
+  return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && a.edges == b.edges;
 }
+
+// The inputs of pipeline_plans(), and what all its shapes share.
+struct PipelineSearch {
+  const Problem& problem;
+  const pcg::Graph& graph;
+  const PipelineSetting& setting;
+  const PipelineConfig& config;
+  OperatorCatalog& catalog;
+  BranchShapes& branch_shapes;
+  const Budget& budget;
+};
 
 // By stage, part and operator of the part.
 using PlacedStages = std::vector<std::vector<std::vector<Placed>>>;
@@ -38,11 +47,9 @@ using PlacedStages = std::vector<std::vector<std::vector<Placed>>>;
 // A graph as parts in a row, and its plans once stages and strategies are chosen.
 class StagedGraph {
  public:
-  StagedGraph(const Problem& problem, const pcg::Graph& graph, std::vector<Segment> segments, const PipelineSetting& setting,
-              OperatorCatalog& catalog, BranchShapes& shapes)
-      : problem_(problem), graph_(graph), setting_(setting), catalog_(catalog), segments_(std::move(segments)) {
-    for (const Segment& s : segments_) {
-      Mapping::Part part = part_of(graph_, s, kinds_, catalog_, shapes);
+  StagedGraph(const PipelineSearch& search, std::vector<Segment> segments) : s_(search), segments_(std::move(segments)) {
+    for (const Segment& segment : segments_) {
+      Mapping::Part part = part_of(s_.graph, segment, kinds_, s_.catalog, s_.branch_shapes);
       const auto known = std::ranges::find_if(unlike_, [&](const Mapping::Part& p) { return same(p, part); });
       if (known == unlike_.end()) unlike_.push_back(std::move(part));
       parts_.push_back(known == unlike_.end() ? &unlike_.back() : &*known);
@@ -53,8 +60,17 @@ class StagedGraph {
 
   // Equal ones are one object.
   [[nodiscard]] const std::vector<const Mapping::Part*>& parts() const { return parts_; }
-  [[nodiscard]] std::size_t operators() const {
-    return static_cast<std::size_t>(std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; }));
+  // The share of a micro-batch's outputs that is kept: where forward passes run again, one output of a block.
+  [[nodiscard]] double kept_share() const {
+    if (s_.setting.recompute != pcg::Recompute::full) return 1;
+    const auto operators = std::ranges::count_if(kinds_, [](KindNumber k) { return k != kSource; });
+    return static_cast<double>(s_.graph.blocks().size()) / static_cast<double>(operators);
+  }
+  // Outputs of micro-batches that are kept at once: of the first of as many stages as there may be.
+  [[nodiscard]] double kept_copies() const {
+    const auto most =
+        static_cast<double>(std::min({s_.config.parts.most_stages(), parts_.size(), static_cast<std::size_t>(s_.catalog.devices())}));
+    return std::min<double>(s_.setting.micro_batches, most) / 2 * kept_share();
   }
   [[nodiscard]] std::vector<StageStrategies> numbers_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) const {
     std::vector<StageStrategies> numbers(cuts.stages.size());
@@ -66,46 +82,43 @@ class StagedGraph {
       }
     return numbers;
   }
-  // Strategies by node.
-  std::vector<Strategy> strategies_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) {
-    std::vector<Strategy> strategies(kinds_.size());
-    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
+  pcg::Plan plan_of(const StageCuts& cuts, const PlacedStages& placed, Mapping& mapping) {
+    return plan_of(cuts, [&](KindNumber k, std::size_t s, std::size_t p, std::size_t o) {
       const Placed& at = placed[s][p][o];
-      strategies[n] = catalog_.strategy(kinds_[n], at.block, mapping.strategy(kinds_[n], at));
+      return s_.catalog.strategy(k, at.block, mapping.strategy(k, at));
     });
-    return strategies;
   }
-  std::vector<Strategy> strategies_of(const StageCuts& cuts, const std::vector<StageStrategies>& numbers) {
-    std::vector<Strategy> strategies(kinds_.size());
-    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t p, std::size_t o) {
-      strategies[n] = catalog_.strategy(kinds_[n], cuts.stages[s].block, numbers[s][p][o]);
+  pcg::Plan plan_of(const StageCuts& cuts, const std::vector<StageStrategies>& numbers) {
+    return plan_of(cuts, [&](KindNumber k, std::size_t s, std::size_t p, std::size_t o) {
+      return s_.catalog.strategy(k, cuts.stages[s].block, numbers[s][p][o]);
     });
-    return strategies;
-  }
-  pcg::Plan plan_of(const StageCuts& cuts, const std::vector<Strategy>& strategies) {
-    std::vector<int> stage_of(kinds_.size(), 0);
-    for_each_operator(cuts, [&](std::uint32_t n, std::size_t s, std::size_t, std::size_t) { stage_of[n] = static_cast<int>(s); });
-    pcg::Plan plan = plan_of_strategies(problem_, graph_, strategies);
-    plan.name = "stages";
-    plan.stage = stages_around_operators(plan.pcg, stage_of);
-    plan.stages = static_cast<int>(cuts.stages.size());
-    plan.micro_batches = setting_.micro_batches;
-    plan.schedule = plan.stages > 1 ? setting_.schedule : pcg::ScheduleKind::one_f_one_b;
-    plan.recompute = setting_.recompute;
-    plan.zero = setting_.zero;
-    plan.memory = setting_.memory;
-    plan.overlap = setting_.overlap;
-    plan.summary = summary_of(plan, cuts);
-    return plan;
   }
 
  private:
-  // Calls look(node, stage, part of the stage, operator of the part) for each operator.
-  template <class Look>
-  void for_each_operator(const StageCuts& cuts, const Look& look) const {
+  // `strategy`: of an operator by its kind, its stage, the part of the stage and the operator of the part.
+  template <class StrategyOf>
+  pcg::Plan plan_of(const StageCuts& cuts, const StrategyOf& strategy) {
+    std::vector<Strategy> strategies(kinds_.size());  // by node
+    std::vector<int> stage_of(kinds_.size(), 0);
     for (std::size_t s = 0; s < cuts.stages.size(); ++s)
       for (std::size_t p = cuts.stages[s].begin; p < cuts.stages[s].end; ++p)
-        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) look(segments_[p].operators[o], s, p - cuts.stages[s].begin, o);
+        for (std::size_t o = 0; o < segments_[p].operators.size(); ++o) {
+          const std::uint32_t n = segments_[p].operators[o];
+          strategies[n] = strategy(kinds_[n], s, p - cuts.stages[s].begin, o);
+          stage_of[n] = static_cast<int>(s);
+        }
+    pcg::Plan plan = plan_of_strategies(s_.problem, s_.graph, strategies);
+    plan.name = "stages";
+    plan.stage = stages_around_operators(plan.pcg, stage_of);
+    plan.stages = static_cast<int>(cuts.stages.size());
+    plan.micro_batches = s_.setting.micro_batches;
+    plan.schedule = plan.stages > 1 ? s_.setting.schedule : pcg::ScheduleKind::one_f_one_b;
+    plan.recompute = s_.setting.recompute;
+    plan.zero = s_.setting.zero;
+    plan.memory = s_.setting.memory;
+    plan.overlap = s_.setting.overlap;
+    plan.summary = summary_of(plan, cuts);
+    return plan;
   }
 
   [[nodiscard]] std::string summary_of(const pcg::Plan& plan, const StageCuts& cuts) const {
@@ -123,11 +136,8 @@ class StagedGraph {
     return fmt::format("{}; {}", text, summary_of_cuts(plan));
   }
 
-  const Problem& problem_;
-  const pcg::Graph& graph_;
-  const PipelineSetting& setting_;
-  OperatorCatalog& catalog_;
-  std::vector<KindNumber> kinds_ = catalog_.kinds_of(graph_);
+  const PipelineSearch& s_;
+  std::vector<KindNumber> kinds_ = s_.catalog.kinds_of(s_.graph);
   std::vector<Segment> segments_;
   std::deque<Mapping::Part> unlike_;
   std::vector<const Mapping::Part*> parts_;  // per segment
@@ -139,9 +149,9 @@ struct RuledOut {
   int after = 0;
 };
 
-RuledOut on_device(const StageCuts& cuts, int device) {
-  const auto stage = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
-  return {*stage, static_cast<int>(cuts.stages.end() - stage) - 1};
+std::size_t stage_on(const StageCuts& cuts, base::DeviceId device) {
+  const auto is_on = [d = static_cast<int>(device.value)](DeviceBlock b) { return d >= b.start && d < b.start + b.size; };
+  return static_cast<std::size_t>(std::ranges::find_if(cuts.stages, is_on, &StageRun::block) - cuts.stages.begin());
 }
 
 // A stage keeps no less than one that did not fit where it has all of its parts, no more devices and as many stages after it.
@@ -156,37 +166,10 @@ int most_after(const StageRun& run, const std::vector<RuledOut>& ruled_out, std:
 std::vector<double> room_of(const sim::Oracle& oracle, const StageCuts& cuts, const pcg::Plan& plan) {
   std::vector<double> room(cuts.stages.size(), std::numeric_limits<double>::infinity());
   for (const sim::MemoryUse& use : oracle.memory_by_device(plan)) {
-    const auto device = static_cast<int>(use.device.value);
-    const auto at = std::ranges::find_if(cuts.stages, [&](const StageRun& r) { return r.is_on(device); });
-    const auto stage = static_cast<std::size_t>(at - cuts.stages.begin());
-    room[stage] = std::min(room[stage], use.capacity.value() - use.peak.value());
+    double& least = room[stage_on(cuts, use.device)];
+    least = std::min(least, use.capacity.value() - use.peak.value());
   }
   return room;
-}
-
-// The inputs of pipeline_plans(), and what all its shapes share.
-struct PipelineSearch {
-  const Problem& problem;
-  const pcg::Graph& graph;
-  const PipelineSetting& setting;
-  const PipelineConfig& config;
-  OperatorCatalog& catalog;
-  BranchShapes& branch_shapes;
-  const Budget& budget;
-  int devices = problem.cluster.device_count();
-};
-
-// The share of a micro-batch's outputs that is kept: where forward passes run again, one output of a block.
-double kept_share(const PipelineSearch& s, const StagedGraph& staged) {
-  if (s.setting.recompute != pcg::Recompute::full) return 1;
-  return static_cast<double>(s.graph.blocks().size()) / static_cast<double>(staged.operators());
-}
-
-// Outputs of micro-batches that are kept at once: of the first of as many stages as there may be.
-double kept_copies(const PipelineSearch& s, const StagedGraph& staged) {
-  const auto most =
-      static_cast<double>(std::min({s.config.parts.most_stages(), staged.parts().size(), static_cast<std::size_t>(s.devices)}));
-  return std::min<double>(s.setting.micro_batches, most) / 2 * kept_share(s, staged);
 }
 
 Objective objective_of(const PipelineSetting& setting, double seconds_per_byte, double copies) {
@@ -202,44 +185,45 @@ std::vector<int> sizes_of(const PipelineSearch& s, std::span<const StageShape> s
   std::vector<int> sizes;
   for (const int size : stage_sizes(s.problem.cluster, s.config.submeshes, s.config.parts.most_stages())) {
     const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& shape) {
-      return size <= shape.largest_block && (size < s.devices ? shape.most_stages > 1 : shape.fewest_stages <= 1);
+      return size <= shape.largest_block && (size < s.catalog.devices() ? shape.most_stages > 1 : shape.fewest_stages <= 1);
     });
-    if (is_asked_for && least_of_stages(size, s.graph, s.setting, s.catalog, s.devices) < kBoundTooLarge * s.setting.to_beat)
-      sizes.push_back(size);
+    if (is_asked_for && least_of_stages(size, s.graph, s.setting, s.catalog) < kBoundTooLarge * s.setting.to_beat) sizes.push_back(size);
   }
   return sizes;
 }
 
-// With given stages, the cheapest strategies that fit.
-class WithinMemory {
- public:
-  WithinMemory(const PipelineSearch& search, StagedGraph& staged) : s_(search), staged_(staged) {}
-
-  // nullopt: none were found. The iteration is summed up as StageQuestion says. `unlimited`: seconds of the cheapest, without a limit.
-  std::optional<PipelinePlan> plan(const StageCuts& cuts, const std::vector<StageStrategies>& strategies, double unlimited) {
-    if (!memory_)
-      memory_ = std::make_unique<StageMemory>(s_.problem, s_.catalog, s_.branch_shapes, staged_.parts(), s_.config,
-                                              objective_of(s_.setting, 0, kept_share(s_, staged_)), s_.setting.micro_batches);
-    const auto room = [&](const std::vector<StageStrategies>& chosen) {
-      return room_of(s_.problem.oracle, cuts, staged_.plan_of(cuts, staged_.strategies_of(cuts, chosen)));
-    };
-    const std::optional<FittingStages> found = memory_->fit(cuts.stages, strategies, room, s_.budget);
-    if (!found) return std::nullopt;
-    pcg::Plan plan = staged_.plan_of(cuts, staged_.strategies_of(cuts, found->strategies));
-    if (!s_.problem.oracle.memory(plan).fits()) return std::nullopt;
-    const double slowest = *std::ranges::max_element(found->seconds);
-    const int micro_batches = s_.setting.micro_batches;
-    const double seconds = s_.setting.schedule == pcg::ScheduleKind::two_bw
-                               ? slowest * micro_batches
-                               : std::accumulate(found->seconds.begin(), found->seconds.end(), 0.0) + slowest * (micro_batches - 1);
-    return PipelinePlan{std::move(plan), base::Seconds(seconds), PipelinePlan::WithinMemory{found->are_proved, seconds / unlimited - 1}};
-  }
-
- private:
-  const PipelineSearch& s_;
-  StagedGraph& staged_;
-  std::unique_ptr<StageMemory> memory_;
+// State that the shapes of one division into parts share.
+struct PartsSearch {
+  const PipelineSearch& s;
+  StagedGraph staged;
+  std::vector<int> sizes;                  // of blocks
+  std::optional<StageMemory> memory = {};  // once it was needed
+  double cheapest = 0;                     // seconds of the first plan
 };
+
+// With given stages, the cheapest strategies that fit; nullopt: none were found. The iteration is summed up as StageQuestion says.
+// `unlimited`: seconds of the cheapest, without a limit.
+std::optional<PipelinePlan> plan_within_memory(PartsSearch& parts, const StageCuts& cuts, std::vector<StageStrategies> strategies,
+                                               double unlimited) {
+  const PipelineSearch& s = parts.s;
+  StagedGraph& staged = parts.staged;
+  const int micro_batches = s.setting.micro_batches;
+  if (!parts.memory)
+    parts.memory.emplace(s.catalog, s.branch_shapes, staged.parts(), s.config, objective_of(s.setting, 0, staged.kept_share()),
+                         micro_batches);
+  const auto room = [&](const std::vector<StageStrategies>& chosen) {
+    return room_of(s.problem.oracle, cuts, staged.plan_of(cuts, chosen));
+  };
+  const std::optional<FittingStages> found = parts.memory->fit(cuts.stages, std::move(strategies), room, s.budget);
+  if (!found) return std::nullopt;
+  pcg::Plan plan = staged.plan_of(cuts, found->strategies);
+  if (!s.problem.oracle.memory(plan).fits()) return std::nullopt;
+  const double slowest = *std::ranges::max_element(found->seconds);
+  const double seconds = s.setting.schedule == pcg::ScheduleKind::two_bw
+                             ? slowest * micro_batches
+                             : std::accumulate(found->seconds.begin(), found->seconds.end(), 0.0) + slowest * (micro_batches - 1);
+  return PipelinePlan{std::move(plan), base::Seconds(seconds), PipelinePlan::WithinMemory{found->are_proved, seconds / unlimited - 1}};
+}
 
 // The cheapest plan of a shape that fits, or else came closest.
 struct ShapeAnswer {
@@ -251,25 +235,6 @@ struct ShapeAnswer {
   bool fits = false;
 };
 
-// Other stages, or the cheapest ones with strategies within the memory. What was found at a multiplier of memory has no sum of costs
-// alone, unless its strategies were chosen again.
-void take_cheaper(ShapeAnswer& answer) {
-  if (!answer.within_memory) return;
-  if (!answer.fits || !answer.closest->expected || *answer.within_memory->expected < *answer.closest->expected)
-    answer.closest = std::move(*answer.within_memory);
-  answer.fits = true;
-  answer.within_memory.reset();
-}
-
-// State that the shapes of one division into parts share.
-struct PartsSearch {
-  const PipelineSearch& s;
-  StagedGraph staged;
-  std::vector<int> sizes;  // of blocks
-  WithinMemory within_memory{s, staged};
-  double cheapest = 0;  // seconds of the first plan
-};
-
 void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bool memory_is_free, ShapeAnswer& answer) {
   const PipelineSearch& s = parts.s;
   StagedGraph& staged = parts.staged;
@@ -278,7 +243,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
   // A pipeline that stays full has a micro-batch for each stage.
   const std::size_t filled = stays_full ? static_cast<std::size_t>(s.setting.micro_batches) : answer.shape.most_stages;
   StageQuestion question{.parts = staged.parts().size(),
-                         .devices = s.devices,
+                         .devices = s.catalog.devices(),
                          .machine = s.catalog.machine_size(),
                          .sizes = parts.sizes,
                          .fewest_stages = answer.shape.fewest_stages,
@@ -302,7 +267,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
     if (is_new) continue;
     if (parts.cheapest == 0) parts.cheapest = cuts->seconds;
     if (answer.unlimited == 0) answer.unlimited = cuts->seconds;
-    pcg::Plan plan = staged.plan_of(*cuts, staged.strategies_of(*cuts, placed, mapping));
+    pcg::Plan plan = staged.plan_of(*cuts, placed, mapping);
     const sim::MemoryUse memory = s.problem.oracle.memory(plan);
     const bool fits = memory.fits();
     PipelinePlan found{std::move(plan), memory_is_free ? std::optional(base::Seconds(cuts->seconds)) : std::nullopt};
@@ -310,7 +275,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
     const bool may_improve = s.config.within_memory && answer.unlimited < s.setting.to_beat;
     if (may_improve && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
       if (std::optional<PipelinePlan> within =
-              parts.within_memory.plan(*cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
+              plan_within_memory(parts, *cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
         if (!fits && *within->expected < kHardlyCostlier * base::Seconds(cuts->seconds)) {
           answer.closest = std::move(within);
           answer.fits = true;
@@ -324,14 +289,14 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
       answer.closest = std::move(found);
       answer.memory = memory.peak;
     }
-    if (fits) return take_cheaper(answer);
-    if (memory.peak > kFarTooLarge * memory.capacity) return;
-    ruled_out.push_back(on_device(*cuts, static_cast<int>(memory.device.value)));
+    if (fits || memory.peak > kFarTooLarge * memory.capacity) return;
+    const std::size_t stage = stage_on(*cuts, memory.device);
+    ruled_out.push_back({cuts->stages[stage], static_cast<int>(cuts->stages.size() - stage) - 1});
   }
 }
 
 std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Segment> segments, std::span<const StageShape> shapes) {
-  PartsSearch parts{s, StagedGraph(s.problem, s.graph, std::move(segments), s.setting, s.catalog, s.branch_shapes), sizes_of(s, shapes)};
+  PartsSearch parts{s, StagedGraph(s, std::move(segments)), sizes_of(s, shapes)};
   if (parts.sizes.empty()) return {};
   std::vector<ShapeAnswer> answers;
   for (const StageShape& shape : shapes) answers.push_back({shape});
@@ -339,17 +304,21 @@ std::vector<PipelinePlan> plans_of_parts(const PipelineSearch& s, std::vector<Se
   for (const double multiplier : kMemoryMultipliers) {
     if (s.budget.time_is_up() || std::ranges::all_of(answers, &ShapeAnswer::fits)) break;
     const double seconds_per_byte = multiplier * parts.cheapest / s.setting.micro_batches / memory;
-    Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, kept_copies(s, parts.staged)), s.config.most_strategies,
+    Shortlists lists(s.catalog, objective_of(s.setting, seconds_per_byte, parts.staged.kept_copies()), s.config.most_strategies,
                      s.config.most_cut, s.config.cuts);
-    Mapping mapping(s.problem.cluster, lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, parts.sizes});
+    Mapping mapping(lists, s.branch_shapes, {s.config.side_by_side, s.config.remember, parts.sizes});
     StageMapping stages(mapping, s.catalog, parts.staged.parts(), s.config.counts_transfers);
     for (ShapeAnswer& a : answers)
       if (!a.fits) search_shape(parts, mapping, stages, multiplier == 0, a);
   }
   std::vector<PipelinePlan> plans;
-  for (ShapeAnswer& a : answers) take_cheaper(a);
-  for (ShapeAnswer& a : answers)
+  for (ShapeAnswer& a : answers) {
+    // Other stages, or the cheapest ones with strategies within the memory. What was found at a multiplier of memory has no sum of costs
+    // alone, unless its strategies were chosen again.
+    if (a.within_memory && (!a.fits || !a.closest->expected || *a.within_memory->expected < *a.closest->expected))
+      a.closest = std::move(a.within_memory);
     if (a.closest) plans.push_back(std::move(*a.closest));
+  }
   return plans;
 }
 

@@ -78,8 +78,7 @@ struct StageShape {
 
 // Returns: a bound of an iteration on stages of this size, from the same rates: the micro-batches pass through all stages, which the
 // pipeline fills first, and the busiest stage runs all of them and its update; the updates of other stages overlap with it.
-[[nodiscard]] double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog,
-                                     int devices);
+[[nodiscard]] double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting& setting, OperatorCatalog& catalog);
 
 struct PipelinePlan {
   pcg::Plan plan;                         // without name

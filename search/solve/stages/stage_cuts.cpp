@@ -45,17 +45,17 @@ class StageProgram {
   }
 
   std::optional<StageCuts> cheapest() {
-    const std::vector<Rung> rungs = ladder();
-    const auto quickest = std::partition_point(rungs.begin(), rungs.end(), [&](const Rung& r) { return !with_slowest(r.slowest); });
+    const std::map<long, Rung> rungs = ladder();
+    const auto quickest = std::ranges::partition_point(rungs, [&](const auto& r) { return !with_slowest(r.second.slowest); });
     if (quickest == rungs.end()) return std::nullopt;
-    const double least_sum = with_slowest(rungs.back().slowest)->sum;
-    std::optional<Answer> best;
+    const double least_sum = with_slowest(rungs.rbegin()->second.slowest)->sum;
+    std::optional<StageCuts> best;
     for (auto r = quickest; r != rungs.end(); ++r) {
-      if (best && (q_.stays_full || seconds(least_sum, r->quickest) >= best->cuts.seconds)) break;
-      std::optional<Answer> found = with_slowest(r->slowest);
-      if (!best || found->cuts.seconds < best->cuts.seconds) best = std::move(found);
+      if (best && (q_.stays_full || seconds(least_sum, r->second.quickest) >= best->seconds)) break;
+      std::optional<StageCuts> found = with_slowest(r->second.slowest);
+      if (!best || found->seconds < best->seconds) best = std::move(found);
     }
-    return std::move(best->cuts);
+    return best;
   }
 
  private:
@@ -68,29 +68,22 @@ class StageProgram {
   struct Rung {
     double quickest = kNever, slowest = 0;
   };
-  [[nodiscard]] std::vector<Rung> ladder() const {
+  [[nodiscard]] std::map<long, Rung> ladder() const {
     std::map<long, Rung> rungs;
     for (const double s : seconds_) {
       if (s == kNever) continue;
       Rung& r = rungs[s > 0 ? std::lround(std::floor(std::log(s) / std::log(kNextSlowest))) : std::numeric_limits<long>::min()];
       r = {std::min(r.quickest, s), std::max(r.slowest, s)};
     }
-    std::vector<Rung> ascending;
-    for (const auto& [number, rung] : rungs) ascending.push_back(rung);
-    return ascending;
+    return rungs;
   }
 
   [[nodiscard]] double seconds(double sum, double slowest) const {
     return q_.stays_full ? slowest * q_.micro_batches : sum + slowest * (q_.micro_batches - 1);
   }
 
-  struct Answer {
-    StageCuts cuts;
-    double sum = 0;
-  };
-
   // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on as many of the last devices.
-  std::optional<Answer> with_slowest(double slowest) {
+  std::optional<StageCuts> with_slowest(double slowest) {
     const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
     std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
     sum[0][state(q_.parts, q_.devices)] = 0;
@@ -128,22 +121,22 @@ class StageProgram {
     return best == 0 ? std::nullopt : std::optional(cuts(best));
   }
 
-  [[nodiscard]] Answer cuts(std::size_t stages) const {
+  [[nodiscard]] StageCuts cuts(std::size_t stages) const {
     StageCuts cuts;
     std::size_t begin = 0;
     int device = 0;
-    double sum = 0, slowest = 0;
+    double slowest = 0;
     for (std::size_t left = stages; left > 0; --left) {
       const Choice& c = choice_[left][state(begin, device)];
       cuts.stages.push_back({begin, c.end, blocks_[c.block]});
       const double s = seconds_[index(begin, c.block, c.end)];
-      sum += s;
+      cuts.sum += s;
       slowest = std::max(slowest, s);
       begin = c.end;
       device += blocks_[c.block].size;
     }
-    cuts.seconds = seconds(sum, slowest);
-    return {std::move(cuts), sum};
+    cuts.seconds = seconds(cuts.sum, slowest);
+    return cuts;
   }
 
   struct Choice {

@@ -17,12 +17,12 @@ struct StageRun {
   std::size_t begin = 0, end = 0;
   DeviceBlock block;
   bool operator==(const StageRun&) const = default;
-  [[nodiscard]] bool is_on(int device) const { return device >= block.start && device < block.start + block.size; }
 };
 
 struct StageCuts {
   std::vector<StageRun> stages;
   double seconds = 0;  // of an iteration
+  double sum = 0;      // seconds of a micro-batch in all stages
 };
 
 // Stages as they are asked for, in order; an empty list: as is best.

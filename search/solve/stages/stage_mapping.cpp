@@ -17,11 +17,8 @@ const BranchCosts& StageMapping::costs(const Mapping::Part& part, DeviceBlock bl
 // From the block before, of the same size where there are as many devices.
 const std::vector<double>& StageMapping::arrival(KindNumber kind, DeviceBlock block) {
   DeviceBlock from{std::max(0, block.start - block.size), std::min(block.start, block.size)};
-  if (catalog_.machines_are_alike()) {
-    const int shift = from.start / catalog_.machine_size() * catalog_.machine_size();
-    from.start -= shift;
-    block.start -= shift;
-  }
+  block.start -= from.start - catalog_.alike(from).start;
+  from = catalog_.alike(from);
   const auto [at, is_new] = arrivals_.try_emplace({kind, block});
   if (!is_new) return at->second;
   const StrategyTable &senders = catalog_.table(kind, from), &receivers = catalog_.table(kind, block);

@@ -40,21 +40,20 @@ struct StageMemory::Stage {
   }
 };
 
-StageMemory::StageMemory(const Problem& problem, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
+StageMemory::StageMemory(OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
                          const PipelineConfig& config, const Objective& objective, int micro_batches)
-    : catalog_(catalog),
-      parts_(std::move(parts)),
+    : parts_(std::move(parts)),
       objective_(objective),
       micro_batches_(micro_batches),
       lists_(catalog, objective, config.most_strategies, config.most_cut, config.cuts, true),
-      mapping_(problem.cluster, lists_, shapes, {.side_by_side = false}),
+      mapping_(lists_, shapes, {.side_by_side = false}),
       transfers_(mapping_, catalog, parts_, config.counts_transfers) {}
 
 // As many micro-batches are kept as stages are left, this one included.
 StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t stages_after) {
   Objective objective = objective_;
   objective.kept_copies *= static_cast<double>(std::min(stages_after + 1, static_cast<std::size_t>(micro_batches_)));
-  Stage stage{ConstrainedOperators(lists_, catalog_.alike(run.block), objective)};
+  Stage stage{ConstrainedOperators(lists_, lists_.catalog().alike(run.block), objective)};
   for (std::size_t p = run.begin; p < run.end; ++p) {
     const Mapping::Part& part = *parts_[p];
     std::vector<std::uint32_t>& number = stage.number.emplace_back();
@@ -62,7 +61,7 @@ StageMemory::Stage StageMemory::stage_of(const StageRun& run, std::size_t stages
       const KindNumber kind = part.tree.kinds[o];
       if (o != part.first) number.push_back(stage.operators.add(kind));
       else if (p > run.begin) number.push_back(stage.number[stage.number.size() - 2][parts_[p - 1]->last]);
-      else number.push_back(stage.operators.add_from_outside(kind, transfers_.before_first(p, run.block)));
+      else number.push_back(stage.operators.add(kind, transfers_.before_first(p, run.block)));
       stage.count = std::max(stage.count, static_cast<std::size_t>(number.back()) + 1);
     }
     for (const OperatorEdge& e : part.edges) stage.operators.join(number[e.from], number[e.to], e.kind);

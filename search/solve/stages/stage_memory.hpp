@@ -25,8 +25,8 @@ struct FittingStages {
 class StageMemory {
  public:
   // All outlive the object, whose parts are those of StageMapping. `objective`: bytes cost nothing in it.
-  StageMemory(const Problem& problem, OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts,
-              const PipelineConfig& config, const Objective& objective, int micro_batches);
+  StageMemory(OperatorCatalog& catalog, BranchShapes& shapes, std::vector<const Mapping::Part*> parts, const PipelineConfig& config,
+              const Objective& objective, int micro_batches);
 
   // Bytes that a plan of these strategies leaves on the devices of each stage, where they are fewest; negative: it does not fit.
   using Room = std::function<std::vector<double>(const std::vector<StageStrategies>&)>;
@@ -39,7 +39,6 @@ class StageMemory {
   struct Stage;
   [[nodiscard]] Stage stage_of(const StageRun& run, std::size_t stages_after);
 
-  OperatorCatalog& catalog_;
   std::vector<const Mapping::Part*> parts_;
   Objective objective_;
   int micro_batches_;

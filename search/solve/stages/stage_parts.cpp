@@ -54,7 +54,7 @@ std::vector<Segment> segments(const pcg::Graph& graph, PartEnds ends, std::size_
     std::ranges::set_union(cuts, ends_of_blocks(graph), std::back_inserter(both));
     cuts = std::move(both);
   }
-  return segments_between(graph, cuts, fewest, std::vector<std::size_t>(graph.nodes().size(), 0));
+  return segments_of(graph, cuts, fewest, std::vector<std::size_t>(graph.nodes().size(), 0));
 }
 
 // Bytes that are made up to this operator and read after it.
@@ -64,8 +64,7 @@ double bytes_across(const pcg::Graph& graph, pcg::Precision precision, std::uint
     for (const pcg::GraphTensorRef t : graph.nodes()[n].inputs)
       if (t.node.value <= last && !is_source(graph.nodes()[t.node.value])) crossing.insert(t);
   double bytes = 0;
-  for (const pcg::GraphTensorRef t : crossing)
-    bytes += static_cast<double>(graph.shape(t).elements()) * pcg::element_bytes(graph.shape(t).element, precision).value();
+  for (const pcg::GraphTensorRef t : crossing) bytes += pcg::bytes_of(graph.shape(t), precision).value();
   return bytes;
 }
 
