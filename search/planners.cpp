@@ -6,7 +6,6 @@
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/megatron/megatron.hpp"
-#include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/uniap/uniap.hpp"
 #include "search/planners/unity/unity.hpp"
 

@@ -4,8 +4,10 @@
 //   megatron                           a grid of degrees: rank by bounds (ranking.hpp), then estimate, simulate, refine
 //   alpa (and intra-op)                strategies of operators chosen together (search/solve/operators), and stages (search/solve/stages)
 //   uniap                              strategies of layers and stages (search/solve/layers); galvatron, a subset of it, too
-//   flexflow                           random walks over placements, also of graphs that are rewritten first (taso_flexflow)
-//   unity                              rewrites (variants.hpp), mapping (search/solve/mapping), pipelines, walks
+//   flexflow                           random walks over placements
+//   unity                              rewrites (variants.hpp), mapping (search/solve/mapping), pipelines, walks; walks over graphs that
+//   are
+//                                      rewritten first (taso_flexflow.cpp), too
 //   automatic                          all of them within one budget
 
 #include <span>

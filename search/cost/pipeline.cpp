@@ -1,7 +1,6 @@
 #include "search/cost/pipeline.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -93,6 +92,22 @@ Run run_alone(const sim::Block& block, const sim::Program& program, const ItemCo
   return {streams.computed(), streams.drained(), streams.synchronised(), streams.synchronising(), streams.host(), std::move(signals)};
 }
 
+StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs) {
+  // Two runs, since a start later than 0 moves the device's and the host's part by different times.
+  StageBlock b{run_alone(block, program, costs, Hosts::ahead), run_alone(block, program, costs, Hosts::in_step), {}};
+  for (const sim::Item& item : block.items) {
+    b.waits_on.insert(b.waits_on.end(), item.waits_on.begin(), item.waits_on.end());
+    const auto* kernels = std::get_if<sim::Compute>(&item.work);
+    b.host_waits = b.host_waits || (kernels != nullptr && kernels->host_waits);
+    b.host_drains = b.host_drains || (kernels != nullptr && kernels->host_drains);
+    b.gathers =
+        b.gathers || (kernels != nullptr && std::ranges::any_of(item.after, [&](std::uint32_t i) { return synchronises(block.items[i]); }));
+  }
+  std::ranges::sort(b.waits_on);
+  b.waits_on.erase(std::unique(b.waits_on.begin(), b.waits_on.end()), b.waits_on.end());
+  return b;
+}
+
 constexpr double kUnknown = -1;
 
 }  // namespace
@@ -132,25 +147,7 @@ UnitCosts::UnitCosts(const sim::Program& program, const pcg::Plan& plan, const I
 
 UnitSeconds UnitCosts::of(sim::Pass pass, std::size_t stage, std::size_t first, std::size_t end) const {
   const std::vector<UnitSeconds>& until = until_[kind_of_stage_[stage]][pass];
-  UnitSeconds s = until[end];
-  s -= until[first];
-  return s;
-}
-
-StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs) {
-  // Two runs, since a start later than 0 moves the device's and the host's part by different times.
-  StageBlock b{run_alone(block, program, costs, Hosts::ahead), run_alone(block, program, costs, Hosts::in_step), {}};
-  for (const sim::Item& item : block.items) {
-    b.waits_on.insert(b.waits_on.end(), item.waits_on.begin(), item.waits_on.end());
-    const auto* kernels = std::get_if<sim::Compute>(&item.work);
-    b.host_waits = b.host_waits || (kernels != nullptr && kernels->host_waits);
-    b.host_drains = b.host_drains || (kernels != nullptr && kernels->host_drains);
-    b.gathers =
-        b.gathers || (kernels != nullptr && std::ranges::any_of(item.after, [&](std::uint32_t i) { return synchronises(block.items[i]); }));
-  }
-  std::ranges::sort(b.waits_on);
-  b.waits_on.erase(std::unique(b.waits_on.begin(), b.waits_on.end()), b.waits_on.end());
-  return b;
+  return UnitSeconds(until[end]) -= until[first];
 }
 
 Pipeline::Pipeline(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,

@@ -72,9 +72,6 @@ struct StageBlock {
   bool gathers = false;  // kernels wait for collectives of weights
 };
 
-// Cost: O(items of the block).
-[[nodiscard]] StageBlock stage_block(const sim::Block& block, const sim::Program& program, const ItemCosts& costs);
-
 // The iteration time of the program of a plan's variant: each block as a whole, in the order of the plan's schedule.
 class Pipeline {
  public:

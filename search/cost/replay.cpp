@@ -26,15 +26,6 @@ std::vector<std::size_t> ranks_of_devices(const sim::Program& program, const pcg
   return rank;
 }
 
-RankStreams::Network network_of(sim::StreamKind stream) {
-  switch (stream) {
-    case sim::StreamKind::gradients: return RankStreams::Network::gradients;
-    case sim::StreamKind::replicas: return RankStreams::Network::replicas;
-    case sim::StreamKind::experts: return RankStreams::Network::experts;
-    default: return RankStreams::Network::communication;
-  }
-}
-
 class Replay {
  public:
   Replay(const sim::Program& program, const ItemCosts& costs, const RankMap& map, Hosts hosts, std::span<RankStreams> streams)
@@ -56,12 +47,7 @@ class Replay {
   }
 
   // Copies of one kind come one after another, as the items list them.
-  double run(const sim::Copy& copy, double ready) {
-    const auto engine = copy.stream == sim::StreamKind::to_host     ? RankStreams::Engine::to_host
-                        : copy.stream == sim::StreamKind::from_host ? RankStreams::Engine::from_host
-                                                                    : RankStreams::Engine::host_update;
-    return streams_[map_.of(copy.devices)].copy(engine, ready, costs_.seconds(copy));
-  }
+  double run(const sim::Copy& copy, double ready) { return streams_[map_.of(copy.devices)].copy(copy.stream, ready, costs_.seconds(copy)); }
 
   double run(const sim::Mark& mark, double ready) { return std::max(ready, streams_[map_.of(mark.devices)].computed()); }
 
@@ -73,10 +59,9 @@ class Replay {
     const double seconds = std::accumulate(rounds.begin(), rounds.end(), 0.0);
     if (move.stream == sim::StreamKind::pipeline) return send(concerned, ready, rounds.empty() ? 0 : rounds.front(), seconds);
     if (!costs_.is_collective(move)) return ready + seconds;
-    const RankStreams::Network network = network_of(move.stream);
     // All devices start together.
-    for (const std::size_t rank : concerned) ready = std::max(ready, streams_[rank].collective(network, ready, 0));
-    for (const std::size_t rank : concerned) streams_[rank].collective(network, ready, seconds);
+    for (const std::size_t rank : concerned) ready = std::max(ready, streams_[rank].collective(move.stream, ready, 0));
+    for (const std::size_t rank : concerned) streams_[rank].collective(move.stream, ready, seconds);
     return ready + seconds;
   }
 
@@ -96,12 +81,6 @@ class Replay {
 };
 
 }  // namespace
-
-ItemCosts::ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
-                     std::uint32_t pace)
-    : program_(program), cluster_(cluster), movement_s_(movement_s), pace_(pace) {
-  extend();
-}
 
 void ItemCosts::extend() {
   for (std::size_t s = types_.size(); s < program_.device_sets.size(); ++s) types_.push_back(types_among(program_.device_sets[s]));
@@ -145,37 +124,30 @@ double ItemCosts::at_pace(const std::vector<double>& seconds, const sim::Compute
   return most;
 }
 
-RankMap::RankMap(const sim::Program& program, const pcg::Plan& plan) : program_(&program), of_device_(ranks_of_devices(program, plan)) {
-  extend();
-}
+RankMap::RankMap(const sim::Program& program, const pcg::Plan& plan) : program_(&program), of_device_(ranks_of_devices(program, plan)) {}
 
 void RankMap::extend() {
   for (std::size_t s = of_set_.size(); s < program_->device_sets.size(); ++s)
     of_set_.push_back(of_device_[program_->device_sets[s].front().value]);
-  for (std::size_t m = of_movement_.size(); m < program_->movements.size(); ++m) of_movement_.push_back(ranks_of(program_->movements[m]));
-}
-
-std::vector<std::size_t> RankMap::ranks_of(const sim::Movement& movement) const {
-  std::set<std::size_t> ranks;
-  for (const sim::Round& round : movement.rounds)
-    for (const sim::Transfer& t : round)
-      for (const base::DeviceId d : t.group) ranks.insert(of_device_[d.value]);
-  return {ranks.begin(), ranks.end()};
+  for (std::size_t m = of_movement_.size(); m < program_->movements.size(); ++m) {
+    std::set<std::size_t> ranks;
+    for (const sim::Round& round : program_->movements[m].rounds)
+      for (const sim::Transfer& t : round)
+        for (const base::DeviceId d : t.group) ranks.insert(of_device_[d.value]);
+    of_movement_.emplace_back(ranks.begin(), ranks.end());
+  }
 }
 
 RankStreams::RankStreams(double compute, double networks, double host) : compute_(compute), host_(host) {
   // Collectives that are still running when the block begins slow its first kernels, whichever network they are on.
-  free_.fill(networks);
-  copied_.fill(networks);
-  if (networks > compute) busy_.front().push_back({compute, networks});
+  std::ranges::fill(free_, networks);
+  if (networks > compute) busy_[sim::StreamKind::communication].intervals.push_back({compute, networks});
 }
 
-const RankStreams::Interval* RankStreams::at(std::size_t network, double t) {
-  const std::vector<Interval>& busy = busy_[network];
-  std::size_t& passed = passed_[network];
+const RankStreams::Interval* RankStreams::at(Busy& busy, double t) {
   // Kernels only go forward in time, so an interval that has ended is never asked for again.
-  while (passed < busy.size() && busy[passed].end <= t) ++passed;
-  return passed < busy.size() ? &busy[passed] : nullptr;
+  while (busy.passed < busy.intervals.size() && busy.intervals[busy.passed].end <= t) ++busy.passed;
+  return busy.passed < busy.intervals.size() ? &busy.intervals[busy.passed] : nullptr;
 }
 
 double RankStreams::compute(double ready, double work, double slowdown) {
@@ -184,8 +156,8 @@ double RankStreams::compute(double ready, double work, double slowdown) {
     // Until the next collective begins or ends, kernels go on at one rate.
     bool overlaps = false;
     double change = std::numeric_limits<double>::infinity();
-    for (std::size_t n = 0; n < busy_.size(); ++n) {
-      const Interval* i = at(n, t);
+    for (Busy& busy : busy_) {
+      const Interval* i = at(busy, t);
       if (i == nullptr) continue;
       overlaps = overlaps || i->start <= t;
       change = std::min(change, i->start <= t ? i->end : i->start);
@@ -201,17 +173,11 @@ double RankStreams::compute(double ready, double work, double slowdown) {
   return compute_ = t;
 }
 
-double RankStreams::collective(Network network, double ready, double seconds) {
-  const auto n = static_cast<std::size_t>(network);
-  const double start = std::max(ready, free_[n]);
-  if (seconds > 0) busy_[n].push_back({start, start + seconds});
-  if (network == Network::gradients) synchronising_ += seconds;
-  return free_[n] = start + seconds;
-}
-
-double RankStreams::copy(Engine engine, double ready, double seconds) {
-  double& copied = copied_[static_cast<std::size_t>(engine)];
-  return copied = std::max(ready, copied) + seconds;
+double RankStreams::collective(sim::StreamKind stream, double ready, double seconds) {
+  const double start = std::max(ready, free_[stream]);
+  if (seconds > 0) busy_[stream].intervals.push_back({start, start + seconds});
+  if (stream == sim::StreamKind::gradients) synchronising_ += seconds;
+  return free_[stream] = start + seconds;
 }
 
 bool synchronises(const sim::Item& item) {

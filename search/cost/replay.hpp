@@ -2,7 +2,6 @@
 // Seconds of the items of a program: kernels as the program has them, movements as the oracle times them. Private to this folder.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -19,9 +18,10 @@ class ItemCosts {
   // Costs as a device of type `pace` sees them, an index into Program::device_types: an item that runs on such devices takes its time on
   // them, another item its time on the slowest of its own. `movement_s[m][r]`: round r of movement m. The references outlive the object.
   ItemCosts(const sim::Program& program, const topology::Cluster& cluster, const std::vector<std::vector<double>>& movement_s,
-            std::uint32_t pace);
+            std::uint32_t pace)
+      : program_(program), cluster_(cluster), movement_s_(movement_s), pace_(pace) {}
 
-  // Call when the program has become another variant's: sets of devices and movements that are new get their costs.
+  // Call first, and when the program has become another variant's: sets of devices and movements that are new get their costs.
   // Cost: O(devices in new sets + members of new movements).
   void extend();
 
@@ -63,10 +63,10 @@ class RankMap {
   RankMap() = default;
   // For the ranks of the plan's pipeline. A device belongs to the rank of the first stage that runs kernels on it. The program outlives the
   // object.
-  // Cost: O(devices in the sets of forward items + members of movements).
+  // Cost: O(devices in the sets of forward items).
   RankMap(const sim::Program& program, const pcg::Plan& plan);
 
-  // Call when the program has become another variant's.
+  // Call first, and when the program has become another variant's.
   // Cost: O(members of new movements).
   void extend();
 
@@ -79,7 +79,6 @@ class RankMap {
 
  private:
   static constexpr std::size_t kOnly = 0;
-  [[nodiscard]] std::vector<std::size_t> ranks_of(const sim::Movement& movement) const;
 
   const sim::Program* program_ = nullptr;  // none: one rank
   std::vector<std::size_t> of_device_, of_set_;
@@ -89,8 +88,6 @@ class RankMap {
 // The streams of the devices of one pipeline rank, which do the same at the same time.
 class RankStreams {
  public:
-  enum class Network { communication, gradients, replicas, experts };
-
   // The streams are free at these times, in seconds; until then they are at work.
   explicit RankStreams(double compute = 0, double networks = 0, double host = 0);
 
@@ -98,16 +95,15 @@ class RankStreams {
   // as long.
   // Returns: their end.
   double compute(double ready, double work, double slowdown);
-  // A collective of `seconds` on a stream of its own kind, after those before it.
+  // A collective of `seconds` on its stream, after those before it.
   // Returns: its end.
-  double collective(Network network, double ready, double seconds);
+  double collective(sim::StreamKind stream, double ready, double seconds);
   // A message that the compute stream waits for.
   // Returns: its end.
   double blocking_message(double ready, double seconds) { return compute_ = std::max(ready, compute_) + seconds; }
   // A copy to the host or back, or the host's work on what lies there, after those of its kind.
   // Returns: its end.
-  enum class Engine { to_host, from_host, host_update };
-  double copy(Engine engine, double ready, double seconds);
+  double copy(sim::StreamKind stream, double ready, double seconds) { return free_[stream] = std::max(ready, free_[stream]) + seconds; }
   // The host works for `seconds` from `ready` on, after what it did before.
   // Returns: its end.
   double launch(double ready, double seconds) { return host_ = std::max(ready, host_) + seconds; }
@@ -115,25 +111,27 @@ class RankStreams {
   [[nodiscard]] double computed() const { return compute_; }
   [[nodiscard]] double host() const { return host_; }
   // The collectives of gradients and weights have ended.
-  [[nodiscard]] double synchronised() const { return free_[static_cast<std::size_t>(Network::gradients)]; }
+  [[nodiscard]] double synchronised() const { return free_[sim::StreamKind::gradients]; }
   // Seconds of them.
   [[nodiscard]] double synchronising() const { return synchronising_; }
   // The moment from which all streams of the device are free.
-  [[nodiscard]] double drained() const { return std::max({compute_, std::ranges::max(free_), std::ranges::max(copied_)}); }
+  [[nodiscard]] double drained() const { return std::max(compute_, std::ranges::max(free_)); }
 
  private:
   struct Interval {
     double start, end;
   };
-  // The collective of a network that runs at time t or next after it; advances with t. nullptr: none.
-  const Interval* at(std::size_t network, double t);
+  // The collectives of a stream.
+  struct Busy {
+    std::vector<Interval> intervals;  // ascending
+    std::size_t passed = 0;           // those that ended before the kernels' time
+  };
+  // The collective that runs at time t or next after it; advances with t. nullptr: none.
+  static const Interval* at(Busy& busy, double t);
 
   double compute_, host_, synchronising_ = 0;
-  std::array<double, 3> copied_{};  // per Engine
-  static constexpr std::size_t kNetworks = 4;
-  std::array<double, kNetworks> free_{};               // per network
-  std::array<std::vector<Interval>, kNetworks> busy_;  // per network: ascending
-  std::array<std::size_t, kNetworks> passed_{};        // per network: intervals that ended before the kernels' time
+  base::ByEnum<sim::StreamKind, sim::StreamKind::host_update, double> free_;  // of what is neither kernels nor launches
+  base::ByEnum<sim::StreamKind, sim::StreamKind::experts, Busy> busy_;
 };
 
 enum class Hosts {

@@ -91,34 +91,27 @@ std::vector<std::size_t> ends_of(std::span<const int> split) {
   return ends;
 }
 
-class Estimated {
- public:
-  Estimated(const Splits& splits, Split split, pcg::Plan plan, const sim::Oracle& oracle)
-      : split_(std::move(split)), plan_(std::move(plan)), estimator_(plan_, oracle), seconds_(estimator_.time(sim::variant_of(plan_))) {
-    oracle.spend(sim::kBuildPlan.of(plan_));
-    estimator_.use_units(sim::variant_of(plan_), units_of_blocks(plan_.pcg.blocks()), static_cast<std::size_t>(splits.layers) + 2);
+// A split whose plan is estimated whole, and what it says of others.
+struct Estimated {
+  Estimated(const Splits& splits, Split of, pcg::Plan made, const sim::Oracle& oracle)
+      : split(std::move(of)), plan(std::move(made)), estimator(plan, oracle), seconds(estimator.time(sim::variant_of(plan)).value()) {
+    oracle.spend(sim::kBuildPlan.of(plan));
+    estimator.use_units(sim::variant_of(plan), units_of_blocks(plan.pcg.blocks()), static_cast<std::size_t>(splits.layers) + 2);
   }
-  Estimated(const Estimated&) = delete;
-  Estimated& operator=(const Estimated&) = delete;
 
-  [[nodiscard]] const Split& split() const { return split_; }
-  [[nodiscard]] const pcg::Plan& plan() const { return plan_; }
-  [[nodiscard]] double seconds() const { return seconds_.value(); }
-  [[nodiscard]] double seconds_of(std::span<const int> split) { return estimator_.time_of_stages(ends_of(split)).value(); }
   // [stage][unit]
   [[nodiscard]] std::vector<std::vector<double>> unit_seconds() const {
-    std::vector<std::vector<double>> seconds(split_.size());
-    const std::size_t units = ends_of(split_).back();
-    for (std::size_t s = 0; s < seconds.size(); ++s)
-      for (std::size_t u = 0; u < units; ++u) seconds[s].push_back(estimator_.unit_s(u, s));
-    return seconds;
+    std::vector<std::vector<double>> seconds_of(split.size());
+    const std::size_t units = ends_of(split).back();
+    for (std::size_t s = 0; s < seconds_of.size(); ++s)
+      for (std::size_t u = 0; u < units; ++u) seconds_of[s].push_back(estimator.unit_s(u, s));
+    return seconds_of;
   }
 
- private:
-  Split split_;
-  pcg::Plan plan_;
-  Estimator estimator_;
-  base::Seconds seconds_;
+  Split split;
+  pcg::Plan plan;
+  Estimator estimator;
+  double seconds;
 };
 
 // A move is made that shortens an iteration by more: less is below what estimates can tell.
@@ -158,8 +151,8 @@ class Search {
     std::optional<pcg::Plan> plan = splits_.plan(split);
     if (!plan) return false;
     auto made = std::make_unique<Estimated>(splits_, std::move(split), *std::move(plan), oracle_);
-    tried_.push_back({made->seconds(), made->split()});
-    if (best_ && made->seconds() >= best_->seconds() * kLeastGain) return false;
+    tried_.push_back({made->seconds, made->split});
+    if (best_ && made->seconds >= best_->seconds * kLeastGain) return false;
     best_ = std::move(made);
     return true;
   }
@@ -167,7 +160,7 @@ class Search {
   // What moves of one layer make of `split`, as the best says, the quickest first.
   std::vector<Timed> moves(const Split& split) {
     std::vector<Timed> timed;
-    const double passes = 2.0 * static_cast<double>(split.size()) * best_->plan().micro_batches;
+    const double passes = 2.0 * static_cast<double>(split.size()) * best_->plan.micro_batches;
     for (std::size_t from = 0; from < split.size(); ++from) {
       const bool may_be_bare = (from == 0 && splits_.bare.first) || (from + 1 == split.size() && splits_.bare.last);
       if (split[from] <= (may_be_bare ? 0 : 1)) continue;
@@ -177,7 +170,7 @@ class Search {
         Split next = split;
         --next[from];
         ++next[to];
-        timed.push_back({best_->seconds_of(next), std::move(next)});
+        timed.push_back({best_->estimator.time_of_stages(ends_of(next)).value(), std::move(next)});
       }
     }
     std::ranges::sort(timed);
@@ -186,7 +179,7 @@ class Search {
 
   // Returns: where moves lead from the best.
   Split descend() {
-    Timed at{best_->seconds(), best_->split()};
+    Timed at{best_->seconds, best_->split};
     std::vector<Timed> around = around_ = moves(at.split);
     while (!around.empty() && around.front().seconds < at.seconds * kLeastGain) {
       at = std::move(around.front());
@@ -197,7 +190,7 @@ class Search {
 
   // Returns: whether some move from the best that does not seem to is better.
   bool try_doubtful() {
-    const double best = best_->seconds();
+    const double best = best_->seconds;
     for (std::size_t i = 0; i < std::min(kMostDoubtful, around_.size()) && around_[i].seconds < kDoubtful * best; ++i)
       if (try_split(around_[i].split)) return true;
     return false;

@@ -16,11 +16,6 @@ constexpr std::int64_t kMostMicroBatches = 1 << 20;  // of a replica: a schedule
 // Each step fills in its part of the grid, or says why it cannot.
 using Refused = std::optional<Refusal>;
 
-template <class... A>
-Refusal refuse(Constraint constraint, fmt::format_string<A...> text, A&&... values) {
-  return {constraint, fmt::format(text, std::forward<A>(values)...)};
-}
-
 Refused resolve_data(Grid& g, const GridConfig& c, int devices) {
   // In 64 bits: the product of three degrees that a user writes may not fit into 32.
   const std::int64_t others = static_cast<std::int64_t>(c.tensor) * c.pipeline * c.context;

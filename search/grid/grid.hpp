@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "pcg/plan/mapping.hpp"
 #include "pcg/plan/plan.hpp"
 #include "search/problem/refusal.hpp"
 

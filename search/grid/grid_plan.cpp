@@ -87,16 +87,16 @@ std::string summary_of(const Grid& grid, const GridConfig& config, const profile
 
 std::optional<Refusal> wrong_list(const std::vector<int>& listed, int stages, int layers, const pcg::Graph& graph) {
   if (listed.size() != static_cast<std::size_t>(stages))
-    return Refusal{Constraint::layers, fmt::format("layers_per_stage lists {} stages, there are {}", listed.size(), stages)};
+    return refuse(Constraint::layers, "layers_per_stage lists {} stages, there are {}", listed.size(), stages);
   if (const auto sum = std::accumulate(listed.begin(), listed.end(), std::int64_t{0}); sum != layers)
-    return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} has {}", sum, graph.name(), layers)};
+    return refuse(Constraint::layers, "layers_per_stage adds up to {} layers, {} has {}", sum, graph.name(), layers);
   const BareEnds ends = may_be_bare(graph.blocks());
   for (std::size_t s = 0; s < listed.size(); ++s)
     if (listed[s] == 0 && !(s == 0 && ends.first) && !(s + 1 == listed.size() && ends.last))
-      return Refusal{Constraint::layers,
-                     fmt::format("layers_per_stage leaves stage {} without a layer: only the first may hold the embedding "
-                                 "alone, and the last the head",
-                                 s)};
+      return refuse(Constraint::layers,
+                    "layers_per_stage leaves stage {} without a layer: only the first may hold the embedding "
+                    "alone, and the last the head",
+                    s);
   return std::nullopt;
 }
 
@@ -104,9 +104,9 @@ std::optional<Refusal> without_hosts(const pcg::Offload& offload, const topology
   if (offload == pcg::Offload{}) return std::nullopt;
   for (std::size_t d = 0; d < cluster.devices().size(); ++d)
     if (!cluster.host_link(base::DeviceId(d)))
-      return Refusal{Constraint::devices,
-                     fmt::format("nothing can be offloaded: GPU {} of node {} has no way to a CPU in the description of the cluster",
-                                 cluster.devices()[d].index_in_node, cluster.devices()[d].node)};
+      return refuse(Constraint::devices,
+                    "nothing can be offloaded: GPU {} of node {} has no way to a CPU in the description of the cluster",
+                    cluster.devices()[d].index_in_node, cluster.devices()[d].node);
   return std::nullopt;
 }
 
@@ -150,10 +150,10 @@ Attempt<std::vector<int>> GridPlanner::layers_per_stage(const GridConfig& config
     return config.layers_per_stage;
   }
   if (plan.stages == 1) return std::vector<int>{layers};
-  if (layers == 0) return Refusal{Constraint::layers, fmt::format("{} has no layers to split into {} stages", graph.name(), plan.stages)};
+  if (layers == 0) return refuse(Constraint::layers, "{} has no layers to split into {} stages", graph.name(), plan.stages);
   const BareEnds bare = may_be_bare(graph.blocks());
   if (layers + (bare.first ? 1 : 0) + (bare.last ? 1 : 0) < plan.stages)
-    return Refusal{Constraint::layers, fmt::format("{} layers do not fill {} stages", layers, plan.stages)};
+    return refuse(Constraint::layers, "{} layers do not fill {} stages", layers, plan.stages);
   if (!config.balanced_stages && layers % plan.stages == 0)
     return std::vector<int>(static_cast<std::size_t>(plan.stages), layers / plan.stages);
   if (const auto whole = layouts(graph, grid, std::vector<int>(graph.blocks().size(), 0)); !whole) return whole.refusal();

@@ -135,8 +135,8 @@ std::optional<Refusal> indivisible_sequence(const Graph& graph, const Grid& grid
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const auto& sizes = graph.nodes()[n].outputs[0].sizes;
     if (std::get_if<pcg::Embedding>(&graph.nodes()[n].op) == nullptr || sizes.size() != 3 || sizes[1] % parts == 0) continue;
-    return Refusal{Constraint::sequence, fmt::format("a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
-                                                     grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "")};
+    return refuse(Constraint::sequence, "a sequence of {} does not divide by context {}{}", sizes[1], grid.context,
+                  grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "");
   }
   return std::nullopt;
 }
@@ -148,12 +148,12 @@ std::optional<Refusal> indivisible_experts(const Graph& graph, const Grid& grid)
     found = true;
     const std::int64_t experts = n.outputs[0].sizes[0];
     if (experts % grid.expert != 0)
-      return Refusal{Constraint::experts, fmt::format("{}: {} experts do not divide by expert {}", n.name, experts, grid.expert)};
+      return refuse(Constraint::experts, "{}: {} experts do not divide by expert {}", n.name, experts, grid.expert);
   }
   if (!found && grid.expert_tensor < grid.tensor)
-    return Refusal{Constraint::experts, fmt::format("{} has no experts to cut among expert_tensor {}", graph.name(), grid.expert_tensor)};
+    return refuse(Constraint::experts, "{} has no experts to cut among expert_tensor {}", graph.name(), grid.expert_tensor);
   if (!found && grid.expert > 1)
-    return Refusal{Constraint::experts, fmt::format("{} has no experts to share among expert {}", graph.name(), grid.expert)};
+    return refuse(Constraint::experts, "{} has no experts to share among expert {}", graph.name(), grid.expert);
   return std::nullopt;
 }
 
@@ -170,23 +170,22 @@ std::optional<Refusal> indivisible_places(const Graph& graph, const Grid& grid) 
     const auto* dispatch = std::get_if<pcg::MoeDispatch>(&n.op);
     if (dispatch == nullptr || n.outputs[0].sizes[2] % parts == 0) continue;
     const std::int64_t places = n.outputs[0].sizes[2], enough = (places + parts - 1) / parts * parts;
-    return Refusal{
-        Constraint::experts,
-        fmt::format("{}: the {} places of a sample at each expert do not divide by context {}{}; capacity_factor {:.4g} gives {}", n.name,
-                    places, grid.context, grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "",
-                    capacity_factor_for(enough, *dispatch, graph.shape(n.inputs[1])), enough)};
+    return refuse(Constraint::experts,
+                  "{}: the {} places of a sample at each expert do not divide by context {}{}; capacity_factor {:.4g} gives {}", n.name,
+                  places, grid.context, grid.sequence_parallel ? fmt::format(" x tensor {}", grid.tensor) : "",
+                  capacity_factor_for(enough, *dispatch, graph.shape(n.inputs[1])), enough);
   }
   return std::nullopt;
 }
 
 Refusal indivisible_heads(const GraphNode& node, int degree, const Grid& grid) {
   if (const auto* scan = std::get_if<pcg::StateSpace>(&node.op))
-    return {Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", node.name,
-                                           scan->groups, degree, degree / grid.context, grid.context)};
+    return refuse(Constraint::heads, "{}: {} groups of state space heads do not divide by {}, tensor {} x context {}", node.name,
+                  scan->groups, degree, degree / grid.context, grid.context);
   const auto& attention = std::get<pcg::Attention>(node.op);
-  return {Constraint::heads, fmt::format("{}: {} {} do not divide by {}, tensor {} x {} ranks of context that exchange heads", node.name,
-                                         attention.kv_heads, attention.kv_heads != attention.heads ? "key-value heads" : "attention heads",
-                                         degree, degree / grid.context_all_to_all, grid.context_all_to_all)};
+  return refuse(Constraint::heads, "{}: {} {} do not divide by {}, tensor {} x {} ranks of context that exchange heads", node.name,
+                attention.kv_heads, attention.kv_heads != attention.heads ? "key-value heads" : "attention heads", degree,
+                degree / grid.context_all_to_all, grid.context_all_to_all);
 }
 
 }  // namespace
@@ -223,7 +222,7 @@ Attempt<std::vector<Layout>> layouts(const Graph& graph, const Grid& grid, const
   if (!tensor) return tensor.refusal();
   const DimRoles roles(graph);
   if (grid.context > 1 && !roles.any_positions())
-    return Refusal{Constraint::sequence, fmt::format("{} has no sequence to share among context {}", graph.name(), grid.context)};
+    return refuse(Constraint::sequence, "{} has no sequence to share among context {}", graph.name(), grid.context);
   const std::vector<MeshAxis> experts = expert_axes(grid), exchanged = inner_context(grid, grid.context_all_to_all);
   std::vector<Layout> result;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {

@@ -8,7 +8,6 @@
 
 #include "pcg/graph/graph.hpp"
 #include "pcg/graph/pcg.hpp"
-#include "pcg/plan/plan.hpp"
 
 namespace search {
 

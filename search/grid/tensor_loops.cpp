@@ -1,7 +1,5 @@
 #include "search/grid/layout.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -140,13 +138,13 @@ std::optional<Refusal> indivisible_heads(const Graph& graph, const std::vector<i
   for (std::size_t n = 0; n < loops.size(); ++n) {
     const auto* scan = std::get_if<pcg::StateSpace>(&graph.nodes()[n].op);
     if (scan != nullptr && loops[n] < 0 && scan->groups % degree != 0)
-      return Refusal{Constraint::heads, fmt::format("{}: {} groups of state space heads do not divide by tensor {}", graph.nodes()[n].name,
-                                                    scan->groups, degree)};
+      return refuse(Constraint::heads, "{}: {} groups of state space heads do not divide by tensor {}", graph.nodes()[n].name, scan->groups,
+                    degree);
     const auto* attention = std::get_if<pcg::Attention>(&graph.nodes()[n].op);
     if (attention == nullptr || loops[n] >= 0 || attention->kv_heads % degree == 0) continue;
     const bool grouped = attention->kv_heads != attention->heads;
-    return Refusal{Constraint::heads, fmt::format("{}: {} {} do not divide by tensor {}", graph.nodes()[n].name, attention->kv_heads,
-                                                  grouped ? "key-value heads" : "attention heads", degree)};
+    return refuse(Constraint::heads, "{}: {} {} do not divide by tensor {}", graph.nodes()[n].name, attention->kv_heads,
+                  grouped ? "key-value heads" : "attention heads", degree);
   }
   return std::nullopt;
 }
@@ -186,7 +184,7 @@ Attempt<std::vector<int>> tensor_loops(const Graph& graph, const std::vector<int
   }
   if (auto refused = indivisible_heads(graph, loops, degree)) return *refused;
   if (std::ranges::all_of(loops, [](int l) { return l < 0; }))
-    return Refusal{Constraint::operators, fmt::format("no operator of {} can be cut by tensor {}", graph.name(), degree)};
+    return refuse(Constraint::operators, "no operator of {} can be cut by tensor {}", graph.name(), degree);
   return loops;
 }
 

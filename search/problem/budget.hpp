@@ -44,10 +44,7 @@ class Budget {
   }
 
   // Where there is no clock only by an interruption or the safety net.
-  [[nodiscard]] bool time_is_up() const {
-    return (context_.interrupted && context_.interrupted()) || is_overdue() ||
-           (context_.clock && context_.clock() - start_ > limits_.seconds);
-  }
+  [[nodiscard]] bool time_is_up() const { return is_broken_off() || (context_.clock && context_.clock() - start_ > limits_.seconds); }
   // The share that is gone: of the candidates where they are limited, else of the seconds.
   [[nodiscard]] double gone() const {
     if (is_counted()) return static_cast<double>(counted_) / static_cast<double>(limits_.candidates);
@@ -106,10 +103,10 @@ class Budget {
   }
 
  private:
-  [[nodiscard]] bool is_overdue() const { return context_.overdue && context_.overdue(); }
-  [[nodiscard]] Limit by_now() const {
-    return is_overdue() || (context_.interrupted && context_.interrupted()) ? Limit::time : Limit::effort;
+  [[nodiscard]] bool is_broken_off() const {
+    return (context_.interrupted && context_.interrupted()) || (context_.overdue && context_.overdue());
   }
+  [[nodiscard]] Limit by_now() const { return is_broken_off() ? Limit::time : Limit::effort; }
 
   const SearchContext& context_;
   SearchLimits limits_;

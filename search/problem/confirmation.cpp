@@ -27,6 +27,8 @@ int degree_of(const pcg::PcgNode& node, std::string_view name) {
   return degree;
 }
 
+bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
+
 bool are_stages_equal(const pcg::Plan& plan) {
   std::set<std::pair<int, int>> layers;  // stage and block
   for (std::size_t n = 0; n < plan.stage.size(); ++n)

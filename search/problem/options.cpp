@@ -102,7 +102,7 @@ class OptionReader {
       : in_(in), values_(values), directory_(directory) {}
 
   void read(const Option& o) {
-    std::visit([&](const auto& type) { read_as(o, type); }, o.type);
+    if (const base::Yaml* value = in_.optional(o.key)) std::visit([&](const auto& type) { read_as(o, type, *value); }, o.type);
   }
 
  private:
@@ -110,37 +110,33 @@ class OptionReader {
   void take(const Option& o, const std::optional<T>& found) {
     if (found) values_.give(o.key, *found);
   }
-  void read_as(const Option& o, const WholeNumber& n) { take(o, in_.integer(o.key, n.least, n.most)); }
-  void read_as(const Option& o, const RealNumber& n) { take(o, in_.number(o.key, n.least, n.most)); }
-  void read_as(const Option& o, const Flag&) { take(o, in_.boolean(o.key)); }
-  void read_as(const Option& o, const Duration&) {
+  void read_as(const Option& o, const WholeNumber& n, const base::Yaml&) { take(o, in_.integer(o.key, n.least, n.most)); }
+  void read_as(const Option& o, const RealNumber& n, const base::Yaml&) { take(o, in_.number(o.key, n.least, n.most)); }
+  void read_as(const Option& o, const Flag&, const base::Yaml&) { take(o, in_.boolean(o.key)); }
+  void read_as(const Option& o, const Duration&, const base::Yaml&) {
     if (const auto seconds = in_.seconds(o.key)) values_.give(o.key, Effort{*seconds});
   }
-  void read_as(const Option& o, const Choice& c) { take(o, in_.choice(o.key, c.words)); }
-  void read_as(const Option& o, const WholeNumbers& n) {
-    const base::Yaml* value = in_.optional(o.key);
-    if (value == nullptr) return;
-    if (value->is_scalar() && std::ranges::find(n.words, value->scalar) != n.words.end())
-      return values_.give(o.key, NumbersOrWord{{}, value->scalar});
-    if (!value->is_sequence() || value->items.empty())
+  void read_as(const Option& o, const Choice& c, const base::Yaml&) { take(o, in_.choice(o.key, c.words)); }
+  void read_as(const Option& o, const WholeNumbers& n, const base::Yaml& value) {
+    if (value.is_scalar() && std::ranges::find(n.words, value.scalar) != n.words.end())
+      return values_.give(o.key, NumbersOrWord{{}, value.scalar});
+    if (!value.is_sequence() || value.items.empty())
       return in_.complain(o.key, fmt::format("expected a {}", type_text(o)), "write e.g. [1, 2, 1]");
     NumbersOrWord list;
-    for (std::size_t i = 0; i < value->items.size(); ++i) {
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
       const std::string item = fmt::format("[{}]", i), path = in_.path_of(o.key) + item;
-      const auto number = base::as_integer(value->items[i], path, in_.sink());
+      const auto number = base::as_integer(value.items[i], path, in_.sink());
       if (!number) continue;
       if (*number < n.least)
-        in_.sink().add(value->items[i].mark, path, fmt::format("{}{} must be at least {}, found {}", o.key, item, n.least, *number));
+        in_.sink().add(value.items[i].mark, path, fmt::format("{}{} must be at least {}, found {}", o.key, item, n.least, *number));
       if (*number > n.most)
-        in_.sink().add(value->items[i].mark, path, fmt::format("{}{} must be at most {}, found {}", o.key, item, n.most, *number));
+        in_.sink().add(value.items[i].mark, path, fmt::format("{}{} must be at most {}, found {}", o.key, item, n.most, *number));
       list.numbers.push_back(*number);
     }
     values_.give(o.key, std::move(list));
   }
-  void read_as(const Option& o, const Flags& f) {
-    const base::Yaml* value = in_.optional(o.key);
-    if (value == nullptr) return;
-    base::MapReader map(*value, in_.path_of(o.key), in_.sink());
+  void read_as(const Option& o, const Flags& f, const base::Yaml& value) {
+    base::MapReader map(value, in_.path_of(o.key), in_.sink());
     NamedFlags given;
     for (const std::string& word : f.words)
       if (const auto flag = map.boolean(word)) given[word] = *flag;
@@ -148,15 +144,13 @@ class OptionReader {
     values_.give(o.key, std::move(given));
   }
 
-  void read_as(const Option& o, const ChoiceOrParts& c) {
-    const base::Yaml* value = in_.optional(o.key);
-    if (value == nullptr) return;
-    if (!value->is_map()) {
+  void read_as(const Option& o, const ChoiceOrParts& c, const base::Yaml& value) {
+    if (!value.is_map()) {
       if (const auto word = in_.choice(o.key, c.words)) values_.give(o.key, PartsChosen{*word, 0, {}});
       return;
     }
     PartsChosen chosen;
-    base::MapReader map(*value, in_.path_of(o.key), in_.sink());
+    base::MapReader map(value, in_.path_of(o.key), in_.sink());
     chosen.blocks = map.integer("blocks", 1, INT32_MAX).value_or(0);
     if (const base::Yaml* modules = map.optional("modules")) chosen.modules = read_words(*modules, map.path_of("modules"), c.modules);
     map.finish();
@@ -165,13 +159,11 @@ class OptionReader {
     values_.give(o.key, std::move(chosen));
   }
 
-  void read_as(const Option& o, const AllowedValues& a) {
-    const base::Yaml* value = in_.optional(o.key);
-    if (value == nullptr) return;
-    const bool is_list = value->is_sequence();
-    if (is_list && value->items.empty()) return in_.complain(o.key, "the list is empty, and allows nothing", "leave it out to allow all");
+  void read_as(const Option& o, const AllowedValues& a, const base::Yaml& value) {
+    const bool is_list = value.is_sequence();
+    if (is_list && value.items.empty()) return in_.complain(o.key, "the list is empty, and allows nothing", "leave it out to allow all");
     std::vector<std::int64_t> allowed;
-    for (const base::Yaml& item : is_list ? std::span<const base::Yaml>(value->items) : std::span(value, 1)) {
+    for (const base::Yaml& item : is_list ? std::span<const base::Yaml>(value.items) : std::span(&value, 1)) {
       const auto word = std::ranges::find(a.words, item.scalar);
       if (!a.words.empty() && word == a.words.end())
         in_.sink().add(item.mark, in_.path_of(o.key), fmt::format("\"{}\" is not known", item.scalar), base::suggest(item.scalar, a.words));
@@ -184,7 +176,7 @@ class OptionReader {
   }
 
   // The place of the option, and then the problems of the file, each with its own line.
-  void read_as(const Option& o, const RulesOfFile&) {
+  void read_as(const Option& o, const RulesOfFile&, const base::Yaml&) {
     const auto name = in_.text(o.key);
     if (!name) return;
     const std::filesystem::path file = directory_ / *name;

@@ -16,7 +16,6 @@
 
 #include "base/check.hpp"
 #include "base/fact.hpp"
-#include "base/units.hpp"
 #include "base/yaml/reader.hpp"
 #include "search/problem/budget.hpp"
 #include "search/rules/language/rule.hpp"

@@ -20,8 +20,6 @@ struct Why {
 
 }  // namespace
 
-bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
-
 std::string_view stop_reason(const Termination& t) {
   if (t.is_infeasible()) return "infeasible";
   if (t.limit() == Limit::time) return "time_limit";

@@ -25,7 +25,6 @@ enum class Limit { time, effort, candidates, options };
 struct NeedsMemory {
   base::Bytes needed, available;  // of the device that lacks most
 };
-[[nodiscard]] bool lacks_less(const NeedsMemory& a, const NeedsMemory& b);
 
 // The candidate that came nearest to fitting into memory.
 struct ClosestMiss {

@@ -10,7 +10,6 @@
 #include "pcg/evaluator/equivalence.hpp"
 #include "problem.hpp"
 #include "search/planners/flexflow/flexflow.hpp"
-#include "search/planners/taso_flexflow/taso_flexflow.hpp"
 #include "search/planners/unity/variants.hpp"
 #include "search/rules/selection/selection.hpp"
 
@@ -84,11 +83,8 @@ TEST_CASE("convolutions of one image are merged, with their norms, in every modu
   model.rewrite(
       {.graphs = 400}, [](search::KindNumber) { return 1.0; }, never);
   CHECK(model.unlike_segments() == 2);  // the first one reads what has no gradient
-  std::vector<std::size_t> chosen;
-  for (std::size_t s = 0; s < model.segments(); ++s) {
-    chosen.push_back(search::quickest(model.variants(s)));
-    CHECK(model.variants(s)[chosen.back()].seconds < model.variants(s)[0].seconds);
-  }
+  const std::vector<std::size_t> chosen = model.quickest();
+  for (std::size_t s = 0; s < model.segments(); ++s) CHECK(model.variants(s)[chosen[s]].seconds < model.variants(s)[0].seconds);
   const search::Joined joined = model.with(chosen);
   CHECK(joined.graph.parameters() == q.model.parameters());
   const auto convolutions = [](const pcg::Graph& g) {
@@ -133,7 +129,7 @@ TEST_CASE("a plan of the model as it is claims no rewrites") {
   search::Budget never(kContext, base::Seconds(1));
   model.rewrite(
       {}, [](search::KindNumber) { return 1.0; }, never);
-  const std::vector<std::size_t> best{search::quickest(model.variants(0))};
+  const std::vector<std::size_t> best = model.quickest();
   pcg::Plan replicas = search::data_parallel_plan(problem, {}).value();
   model.add_rewrites(best, model.with(best).graph, replicas);
   CHECK(replicas.rewrites.empty());

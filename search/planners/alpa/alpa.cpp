@@ -10,7 +10,6 @@
 
 #include "search/cost/estimate.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
-#include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 
 namespace search {
@@ -65,12 +64,12 @@ std::optional<Refusal> unlike_the_question(const Problem& problem, const AlpaCon
   if (const int m = config.settings.micro_batches; m > 0 && problem.training.global_batch % m != 0)
     return not_dividing(m, problem.training.global_batch);
   if (const int devices = problem.cluster.device_count(); !given.devices.empty() && sum(given.devices) != devices)
-    return Refusal{Constraint::devices, fmt::format("gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices)};
+    return refuse(Constraint::devices, "gpus_per_stage adds up to {} GPUs, there are {}", sum(given.devices), devices);
   if (given.parts.empty()) return std::nullopt;
   const std::size_t layers = stage_parts(problem.model, problem.training.precision, config.parts, PartEnds::blocks).size();
   if (sum(given.parts) == static_cast<std::int64_t>(layers)) return std::nullopt;
-  return Refusal{Constraint::layers, fmt::format("layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
-                                                 problem.model.name(), layers)};
+  return refuse(Constraint::layers, "layers_per_stage adds up to {} layers, {} is clustered into {}", sum(given.parts),
+                problem.model.name(), layers);
 }
 
 SettingsConfig settings_of(const AlpaConfig& config) {
@@ -93,11 +92,6 @@ PipelineConfig pipelines_of(AlpaSpace space, const AlpaConfig& config) {
   else if (space == AlpaSpace::samples || (space == AlpaSpace::all && config.intra_op != IntraOp::ilp))
     pipelines.cuts = {.features = false, .reduction = false, .heads = false};
   return pipelines;
-}
-
-Refusal no_stages(const Problem& problem, std::size_t most) {
-  return {Constraint::layers, fmt::format("every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
-                                          problem.model.name(), most, problem.cluster.device_count())};
 }
 
 // The best plan so far of those that were made here.
@@ -135,7 +129,10 @@ class AlpaSearch {
     SearchResult r = std::move(confirmation_).result(budget_);
     if (best_ && best_->within_memory && r.objective == best_->simulated)
       notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
-    if (r.candidates == 0 && !budget_.ended_by()) r.termination = Termination::infeasible(no_stages(problem_, config_.parts.most_stages()));
+    if (r.candidates == 0 && !budget_.ended_by())
+      r.termination = Termination::infeasible(refuse(Constraint::layers,
+                                                     "every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
+                                                     problem_.model.name(), config_.parts.most_stages(), problem_.cluster.device_count()));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
     if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", searched, catalog_.size());
     return r;

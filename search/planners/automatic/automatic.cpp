@@ -56,10 +56,10 @@ std::vector<base::Fact> what_was_found(const std::vector<Found>& all, const sim:
   return notes;
 }
 
-// The findings of the planners; nullopt: the time was up before. `lost`: planners whose worker process was ended before it had answered,
-// and how.
+// The findings of the planners that were asked before the time was up. `lost`: planners whose worker process was ended before it had
+// answered, and how.
 struct Asked {
-  std::vector<std::optional<Found>> found;
+  std::vector<Found> found;
   std::vector<std::string> lost;
 };
 
@@ -79,21 +79,22 @@ Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, cons
   };
   Asked all;
   if (context.jobs <= 1) {
-    for (std::size_t p = 0; p < planners.size(); finished(p++)) all.found.push_back(asked(p));
+    for (std::size_t p = 0; p < planners.size(); finished(p++))
+      if (std::optional<Found> f = asked(p)) all.found.push_back(*std::move(f));
     return all;
   }
   const auto encoded = [&](std::size_t p) {
     const std::optional<Found> f = asked(p);
     return f ? nlohmann::json{{"result", f->result}, {"time", f->time}} : nlohmann::json();
   };
-  for (const base::WorkerAnswer& a : base::try_workers(planners.size(), context.jobs, encoded, finished)) {
-    std::optional<Found>& f = all.found.emplace_back();
-    const std::string name = planners[all.found.size() - 1].name();
-    if (a.fate != base::WorkerAnswer::Fate::answered) all.lost.push_back(fmt::format("{} ({})", name, a.ended));
+  const std::vector<base::WorkerAnswer> answers = base::try_workers(planners.size(), context.jobs, encoded, finished);
+  for (std::size_t p = 0; p < answers.size(); ++p) {
+    const base::WorkerAnswer& a = answers[p];
+    if (a.fate != base::WorkerAnswer::Fate::answered) all.lost.push_back(fmt::format("{} ({})", planners[p].name(), a.ended));
     if (a.answer.is_null()) continue;
-    f = Found{name, {.termination = Termination::optimal()}, {}};
-    a.answer.at("result").get_to(f->result);
-    a.answer.at("time").get_to(f->time);
+    Found& f = all.found.emplace_back(Found{planners[p].name(), {.termination = Termination::optimal()}, {}});
+    a.answer.at("result").get_to(f.result);
+    a.answer.at("time").get_to(f.time);
   }
   return all;
 }
@@ -101,11 +102,8 @@ Asked ask_all(const std::vector<Planner>& planners, const Problem& problem, cons
 SearchResult best_of(const std::vector<Planner>& planners, const Problem& problem, const SearchLimits& limits,
                      const SearchContext& context) {
   Budget budget(context, limits);
-  std::vector<Found> all;
-  Asked asked = ask_all(planners, problem, budget, context);
-  for (std::optional<Found>& f : asked.found)
-    if (f) all.push_back(std::move(*f));
-  const std::size_t not_asked = planners.size() - all.size() - asked.lost.size();
+  auto [all, lost] = ask_all(planners, problem, budget, context);
+  const std::size_t not_asked = planners.size() - all.size() - lost.size();
   const std::vector<base::Fact> notes = what_was_found(all, problem.oracle);
   Confirmation confirmation(problem, context, "auto", Ties::to_quickest);
   for (Found& f : all) {
@@ -122,7 +120,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
     if (limit == Limit::time || limit == Limit::effort) out_of_time.push_back(f.planner);
     if (limit == Limit::candidates) out_of_candidates.push_back(f.planner);
   }
-  if (not_asked > 0 || !asked.lost.empty()) budget.end(Limit::effort);
+  if (not_asked > 0 || !lost.empty()) budget.end(Limit::effort);
   SearchResult r = std::move(confirmation).result(budget);
   // Without any plan the reason of the last that was asked is given.
   if (!r.best && !r.closest && !budget.ended_by())
@@ -131,7 +129,7 @@ SearchResult best_of(const std::vector<Planner>& planners, const Problem& proble
   r.notes.insert(r.notes.end(), notes.begin(), notes.end());
   if (!out_of_time.empty()) r.notes.emplace_back("planners-out-of-time", out_of_time);
   if (!out_of_candidates.empty()) r.notes.emplace_back("planners-out-of-candidates", out_of_candidates);
-  if (!asked.lost.empty()) r.notes.emplace_back("planners-lost", asked.lost);
+  if (!lost.empty()) r.notes.emplace_back("planners-lost", lost);
   if (not_asked > 0) r.notes.emplace_back("planners-not-asked", not_asked);
   return r;
 }

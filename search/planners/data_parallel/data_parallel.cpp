@@ -9,9 +9,7 @@
 namespace search {
 
 Attempt<pcg::Plan> data_parallel_plan(const Problem& problem, const pcg::Overlap& overlap) {
-  GridConfig grid;
-  grid.overlap = overlap;
-  return grid_plan(problem, grid, "data-parallel");
+  return grid_plan(problem, {.overlap = overlap}, "data-parallel");
 }
 
 void confirm_data_parallel(const Problem& problem, Replicas replicas, Confirmation& confirmation) {

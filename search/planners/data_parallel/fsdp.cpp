@@ -9,7 +9,6 @@
 #include "search/cost/estimate.hpp"
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
-#include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
 
 namespace search {

@@ -18,18 +18,10 @@ class FlexFlowSearch {
  public:
   FlexFlowSearch(const Problem& problem, const pcg::Graph& graph, const FlexFlowConfig& config, const SearchContext& context,
                  OperatorCatalog& catalog, std::vector<Placement> from)
-      : problem_(problem),
-        graph_(graph),
-        config_(config),
-        random_(context.seed),
-        budget_(context, config.budget),
-        confirmation_(problem, context, "flexflow", Ties::to_quickest),
-        catalog_(catalog),
-        from_(std::move(from)) {}
+      : problem_(problem), graph_(graph), config_(config), context_(context), catalog_(catalog), from_(std::move(from)) {}
 
   SearchResult run() {
-    const Attempt<pcg::Plan> replicas = data_parallel_plan(problem_);
-    if (replicas) confirmation_.confirm(*replicas);
+    confirm_data_parallel(problem_, Replicas::whole, confirmation_);
     walk();
     SearchResult r = std::move(confirmation_).result(budget_);
     r.notes.emplace_back("proposals-accepted", walk_.accepted(), walk_.proposals(), operators_.nodes.size(), walks_,
@@ -96,9 +88,10 @@ class FlexFlowSearch {
   const Problem& problem_;
   const pcg::Graph& graph_;
   FlexFlowConfig config_;
-  base::Random random_;
-  Budget budget_;
-  Confirmation confirmation_;
+  const SearchContext& context_;
+  base::Random random_{context_.seed};
+  Budget budget_{context_, config_.budget};
+  Confirmation confirmation_{problem_, context_, "flexflow", Ties::to_quickest};
   OperatorCatalog& catalog_;
   std::vector<Placement> from_;
   Placements placements_{problem_.cluster, catalog_};

@@ -8,14 +8,12 @@
 namespace search {
 namespace {
 
-template <class Segments>
-double busy_until(const std::vector<double>& stream, Segments s, double at_least) {
+double busy_until(const std::vector<double>& stream, Schedule::Segments s, double at_least) {
   for (std::size_t i = s.begin; i < s.end; ++i) at_least = std::max(at_least, stream[i]);
   return at_least;
 }
 
-template <class Segments>
-double keep_busy(std::vector<double>& stream, Segments s, double until) {
+double keep_busy(std::vector<double>& stream, Schedule::Segments s, double until) {
   for (std::size_t i = s.begin; i < s.end; ++i) stream[i] = until;
   return until;
 }

@@ -38,6 +38,9 @@ class Schedule {
   struct Edge {
     std::uint32_t from = 0, to = 0;  // operators
   };
+  struct Segments {  // `end` is after the last
+    std::size_t begin = 0, end = 0;
+  };
   // Requires: `from` < `to`: operators are numbered as a graph has them, inputs first.
   Schedule(int devices, std::size_t operators, std::vector<Edge> edges);
 
@@ -51,9 +54,6 @@ class Schedule {
 
  private:
   using Stream = std::vector<double>;  // per segment: when its work so far ends
-  struct Segments {                    // `end` is after the last
-    std::size_t begin = 0, end = 0;
-  };
   void find_segments(std::span<const ScheduledOperator> operators);
   [[nodiscard]] double move(std::uint32_t from, std::uint32_t to, double ready, double seconds);
   void synchronise(std::uint32_t who, double ready, double seconds);

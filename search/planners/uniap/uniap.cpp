@@ -142,13 +142,13 @@ SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& c
 }
 
 Planner galvatron_planner() {
-  return {.kind = "galvatron",
-          .about = "Layers shared out evenly among stages, with data, tensor or sharded data parallelism chosen for each layer.",
-          .searches = true,
-          .options = chain_search_options(),
-          .contradiction = [](const OptionValues& o) { return beyond_paper(o, {"schedule"}); },
-          .plan = [](const Problem& p, const OptionValues& o,
-                     const SearchContext& c) { return galvatron_search(p, chain_search_config(o), c); }};
+  Planner p = uniap_planner();
+  p.kind = "galvatron";
+  p.about = "Layers shared out evenly among stages, with data, tensor or sharded data parallelism chosen for each layer.";
+  p.plan = [](const Problem& problem, const OptionValues& o, const SearchContext& c) {
+    return galvatron_search(problem, chain_search_config(o), c);
+  };
+  return p;
 }
 
 }  // namespace search

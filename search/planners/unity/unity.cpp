@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/expert_dlrm/expert_dlrm.hpp"
-#include "search/planners/flexflow/flexflow.hpp"
-#include "search/planners/megatron/megatron.hpp"
 #include "search/planners/unity/variants.hpp"
 #include "search/problem/confirmation.hpp"
 #include "search/problem/options.hpp"
@@ -78,10 +75,11 @@ std::vector<Chain> rewrite(UnitySearch& s) {
   s.model.rewrite(config, estimate_of(s), part);
   s.budget.add_part(part.counted(), part.ended_by());
   Chain plain, any, apart, alone;
+  const std::vector<std::size_t> best = s.model.quickest();
   bool has_apart = false;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
     const std::vector<Variant>& variants = s.model.variants(segment);
-    alone.push_back({&variants[quickest(variants)].part});
+    alone.push_back({&variants[best[segment]].part});
     plain.push_back({&variants[0].part});
     const auto taken = std::ranges::find(variants, true, &Variant::is_apart);
     has_apart = has_apart || taken != variants.end();
@@ -95,8 +93,7 @@ std::vector<Chain> rewrite(UnitySearch& s) {
 
 // Replicas of the quickest variant of each segment: what rewrites alone gain, whatever the budget leaves to the mapping.
 void confirm_rewritten_replicas(UnitySearch& s) {
-  std::vector<std::size_t> variants;
-  for (std::size_t segment = 0; segment < s.model.segments(); ++segment) variants.push_back(quickest(s.model.variants(segment)));
+  const std::vector<std::size_t> variants = s.model.quickest();
   const Joined joined = s.model.with(variants);
   const Attempt<std::vector<Strategy>> replicas = strategies_on_grid(joined.graph, {}, s.devices, s.problem.training.global_batch);
   if (!replicas) return;
@@ -223,9 +220,7 @@ std::size_t pipeline(UnitySearch& s, std::vector<PipelineSetting> settings, cons
   Budget budget(s.context, s.budget.part(kShareOfPipelines));
   for (const int m : candidate_micro_batches(s.problem.training.global_batch)) settings.push_back({.micro_batches = m});
   std::vector<std::vector<std::size_t>> variants{std::vector<std::size_t>(s.model.segments(), 0)};
-  std::vector<std::size_t> rewritten;
-  for (std::size_t segment = 0; segment < s.model.segments(); ++segment)
-    rewritten.push_back(best_mapped ? best_mapped->variant[segment] : quickest(s.model.variants(segment)));
+  std::vector<std::size_t> rewritten = best_mapped ? best_mapped->variant : s.model.quickest();
   if (rewritten != variants.front()) variants.push_back(std::move(rewritten));
   std::size_t searched = 0;
   for (std::size_t i = 0; i < settings.size(); ++i) {
@@ -268,16 +263,11 @@ void refine_by_walks(UnitySearch& s, const std::optional<Found>& best) {
   if (!s.config.joint) return;
   const std::vector<std::size_t> as_it_is(s.model.segments(), 0);
   walk(s, s.graph, {}, as_it_is);
-  std::vector<std::size_t> alone;
-  for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
-    const std::vector<Variant>& all = s.model.variants(segment);
-    const auto seconds = [&](const Variant& v) {
-      double sum = 0;
-      for (const std::uint32_t n : v.segment.operators) sum += s.catalog.alone_seconds(v.kinds[n], s.devices);
-      return sum;
-    };
-    alone.push_back(static_cast<std::size_t>(std::ranges::min_element(all, {}, seconds) - all.begin()));
-  }
+  const std::vector<std::size_t> alone = s.model.quickest([&](const Variant& v) {
+    double sum = 0;
+    for (const std::uint32_t n : v.segment.operators) sum += s.catalog.alone_seconds(v.kinds[n], s.devices);
+    return sum;
+  });
   if (alone != as_it_is) walk(s, s.model.with(alone).graph, {}, alone);
 }
 

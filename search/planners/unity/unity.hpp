@@ -1,6 +1,7 @@
 #pragma once
 // Unity (Unger et al., OSDI'22): algebraic rewrites and parallelisation are searched together.
 
+#include "search/planners/flexflow/flexflow.hpp"
 #include "search/planners/megatron/megatron.hpp"
 #include "search/problem/budget.hpp"
 #include "search/problem/planner.hpp"
@@ -32,5 +33,17 @@ struct UnityConfig {
 
 [[nodiscard]] SearchResult unity_search(const Problem& problem, const UnityConfig& config, const SearchContext& context);
 [[nodiscard]] Planner unity_planner();
+
+// Sequential optimisation: TASO's algebra first (Jia et al., SOSP'19), as a single device would have it, then FlexFlow's parallelisation of
+// the graph that comes out: what Unity (section 6) compares joint optimisation with.
+struct TasoFlexFlowConfig {
+  FlexFlowConfig flexflow;
+  double threshold = 1.05;   // UnityConfig
+  std::size_t graphs = 200;  // UnityConfig
+  GivenRules rules = {};     // in place of those that ship
+};
+
+[[nodiscard]] SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConfig& config, const SearchContext& context);
+[[nodiscard]] Planner taso_flexflow_planner();
 
 }  // namespace search

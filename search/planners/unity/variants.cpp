@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <set>
@@ -18,9 +18,8 @@ namespace {
 
 class VariantMaker {
  public:
-  VariantMaker(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
-               const Estimate& estimate)
-      : segment_(segment), first_kind_(first_kind), has_gradient_(has_gradient), catalog_(catalog), estimate_(estimate) {}
+  VariantMaker(const SegmentGraph& segment, OperatorCatalog& catalog, const Estimate& estimate)
+      : segment_(segment), catalog_(catalog), estimate_(estimate) {}
 
   // The segment as it is: all others end as it does.
   Variant itself() {
@@ -38,7 +37,7 @@ class VariantMaker {
       const auto first = std::ranges::find(graph.nodes(), name, &pcg::GraphNode::name);
       if (first == graph.nodes().end() || !is_source(*first)) return std::nullopt;
       v.segment.first = static_cast<std::uint32_t>(first - graph.nodes().begin());
-      if (has_gradient_) with_gradient.emplace_back(*v.segment.first);
+      if (std::ranges::count(catalog_.kind(*segment_.first_kind).has_gradient, true) > 0) with_gradient.emplace_back(*v.segment.first);
     }
     v.kinds = catalog_.kinds_of(graph, with_gradient);
     for (std::uint32_t n = 0; n < v.kinds.size(); ++n)
@@ -46,7 +45,7 @@ class VariantMaker {
     if (v.segment.operators.empty() || graph.results().size() != segment_.graph.results().size()) return std::nullopt;
     v.segment.last = v.segment.operators.back();
     if (last_kind_ && v.kinds[v.segment.last] != *last_kind_) return std::nullopt;
-    if (v.segment.first) v.kinds[*v.segment.first] = *first_kind_;
+    if (v.segment.first) v.kinds[*v.segment.first] = *segment_.first_kind;
     v.graph = std::move(graph);
     for (const std::uint32_t n : v.segment.operators) v.seconds += estimate_(v.kinds[n]);
     return v;
@@ -66,8 +65,7 @@ class VariantMaker {
   }
 
   const SegmentGraph& segment_;
-  std::optional<KindNumber> first_kind_, last_kind_;
-  bool has_gradient_;
+  std::optional<KindNumber> last_kind_;
   OperatorCatalog& catalog_;
   const Estimate& estimate_;
 };
@@ -83,28 +81,41 @@ std::vector<std::uint64_t> key(const Variant& v) {
   return k;
 }
 
+// Whether a rule computes with the parts of what is joined in its source.
+bool takes_apart(const rules::Rule& rule) {
+  const auto joins = [](const rules::Node& n) { return n.kind == rules::Kind::concat; };
+  return std::ranges::any_of(rule.source().nodes, joins) && std::ranges::none_of(rule.target().nodes, joins);
+}
+
+// Best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1). Two graphs count as one where kinds of operators and edges
+// are equal.
 class Rewriting {
  public:
+  // `matcher`: of the rules, on any graph; null: there are none.
   Rewriting(const SegmentGraph& segment, VariantMaker maker, std::span<const rules::Rule> rules, rules::Matcher* matcher,
-            const VariantsConfig& config)
-      : segment_(segment), maker_(maker), rules_(rules), matcher_(matcher), config_(config) {}
+            const VariantsConfig& config, Budget& budget)
+      : segment_(segment), maker_(maker), rules_(rules), matcher_(matcher), config_(config), budget_(budget) {}
 
-  // Variants without their parts.
-  Variants run(Budget& budget) {
-    found_.push_back(maker_.itself());
-    seen_.insert(key(found_.front()));
-    double best = found_.front().seconds;
-    pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
-    take_apart(start, best, budget);
-    push(std::move(start), 0);
-    while (!queue_.empty() && evaluated_ < config_.graphs && !budget.is_spent()) {
+  // Returns: the segment itself first, then rewritten ones without their parts, the quickest first.
+  std::vector<Variant> run() {
+    const pcg::Pcg start = pcg::parallelize(segment_.graph, pcg::unsharded(segment_.graph));
+    Variant itself = maker_.itself();
+    seen_.insert(key(itself));
+    add(std::move(itself), start);
+    take_apart(start);
+    while (!queue_.empty() && evaluated_ < config_.graphs && !budget_.is_spent()) {
       const Open open = queue_.top();
       queue_.pop();
-      if (open.seconds > config_.threshold * best) break;
-      expand(open, best, budget);
+      if (open.seconds > config_.threshold * best_) break;
+      expand(open);
     }
-    return result();
+    std::ranges::stable_sort(found_.begin() + 1, found_.end(), {}, &Variant::seconds);
+    std::vector<Variant> kept;
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (i <= config_.kept || found_[i].is_apart) kept.push_back(std::move(found_[i]));
+    return kept;
   }
+  [[nodiscard]] std::size_t evaluated() const { return evaluated_; }  // rewritten graphs
 
  private:
   struct Open {
@@ -114,19 +125,21 @@ class Rewriting {
     bool operator<(const Open& o) const { return seconds != o.seconds ? seconds > o.seconds : number > o.number; }
   };
 
-  void push(pcg::Pcg graph, std::size_t number) {
-    queue_.push({found_[number].seconds, number, std::make_shared<const pcg::Pcg>(std::move(graph))});
+  void add(Variant v, pcg::Pcg graph) {
+    best_ = std::min(best_, v.seconds);
+    queue_.push({v.seconds, found_.size(), std::make_shared<const pcg::Pcg>(std::move(graph))});
+    found_.push_back(std::move(v));
   }
 
   // A tensor that is joined along a dim cannot be cut there, so that what was computed in parts has to move. Rules that compute with the
   // parts instead take one part away at a time, and nothing is gained before the last: they are applied as often as they go, and the graph
   // is kept whatever its operators cost by themselves.
-  void take_apart(const pcg::Pcg& start, double& best, const Budget& budget) {
+  void take_apart(const pcg::Pcg& start) {
     if (matcher_ == nullptr) return;
     std::vector<RuleApplied> rules;
     std::optional<pcg::Pcg> apart;
     std::optional<Variant> v;
-    while (!budget.time_is_up()) {
+    while (!budget_.time_is_up()) {
       const pcg::Pcg& from = apart ? *apart : start;
       matcher_->restart(from);
       std::optional<rules::Rewritten> next;
@@ -146,10 +159,8 @@ class Rewriting {
     if (!v || !seen_.insert(key(*v)).second) return;
     ++evaluated_;
     v->rules = std::move(rules);
-    best = std::min(best, v->seconds);
     v->is_apart = true;
-    found_.push_back(std::move(*v));
-    push(std::move(*apart), found_.size() - 1);
+    add(std::move(*v), std::move(*apart));
   }
 
   // The match takes the first part of a concat of many tensors; the others are taken apart next.
@@ -157,11 +168,11 @@ class Rewriting {
     return std::ranges::all_of(m.views, [](const rules::ConcatAsTwo& c) { return c.begin == 0 && c.cut == 1; });
   }
 
-  void expand(const Open& open, double& best, Budget& budget) {
+  void expand(const Open& open) {
     if (matcher_ == nullptr) return;
     matcher_->restart(*open.graph);
     for (const rules::Match& match : matcher_->matches()) {
-      if (evaluated_ >= config_.graphs || !budget.take()) return;
+      if (evaluated_ >= config_.graphs || !budget_.take()) return;
       const rules::Rule& rule = rules_[match.rule];
       base::Attempt<rules::Rewritten> rewritten = rules::apply(rule, match, *open.graph, {});
       if (!rewritten) continue;
@@ -170,26 +181,17 @@ class Rewriting {
       ++evaluated_;
       v->rules = found_[open.number].rules;
       v->rules.push_back({rule.name, v->seconds});
-      if (v->seconds > config_.threshold * best) continue;
-      best = std::min(best, v->seconds);
-      found_.push_back(std::move(*v));
-      push(std::move(rewritten->graph), found_.size() - 1);
+      if (v->seconds <= config_.threshold * best_) add(std::move(*v), std::move(rewritten->graph));
     }
-  }
-
-  Variants result() {
-    Variants r{{}, evaluated_};
-    std::stable_sort(found_.begin() + 1, found_.end(), [](const Variant& a, const Variant& b) { return a.seconds < b.seconds; });
-    for (std::size_t i = 0; i < found_.size(); ++i)
-      if (i <= config_.kept || found_[i].is_apart) r.variants.push_back(std::move(found_[i]));
-    return r;
   }
 
   const SegmentGraph& segment_;
   VariantMaker maker_;
   std::span<const rules::Rule> rules_;
   rules::Matcher* matcher_;
-  VariantsConfig config_;
+  const VariantsConfig& config_;
+  Budget& budget_;
+  double best_ = std::numeric_limits<double>::infinity();  // seconds
   std::vector<Variant> found_;
   std::priority_queue<Open> queue_;
   std::set<std::vector<std::uint64_t>> seen_;
@@ -238,9 +240,10 @@ std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<c
   return parted;
 }
 
-SegmentGraph segment_graph(const pcg::Graph& whole, const Segment& segment) {
+SegmentGraph segment_graph(const pcg::Graph& whole, const std::vector<KindNumber>& kinds, const Segment& segment) {
   pcg::GraphBuilder builder(whole.name());
   SegmentGraph s;
+  if (segment.first) s.first_kind = kinds[*segment.first];
   std::map<pcg::GraphTensorRef, pcg::GraphTensorRef> now;
   std::uint32_t count = 0;
   std::vector<bool> read_outside(whole.nodes().size(), false);
@@ -281,27 +284,11 @@ bool alike(const SegmentGraph& a, const SegmentGraph& b) {
   const auto same = [](const pcg::GraphNode& m, const pcg::GraphNode& n) {
     return m.op == n.op && m.inputs == n.inputs && m.outputs == n.outputs && m.block == n.block;
   };
-  return a.first == b.first && a.is_shared == b.is_shared && std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
+  return a.first == b.first && a.first_kind == b.first_kind && a.is_shared == b.is_shared &&
+         std::ranges::equal(a.graph.nodes(), b.graph.nodes(), same);
 }
 
 }  // namespace
-
-bool takes_apart(const rules::Rule& rule) {
-  const auto joins = [](const rules::Node& n) { return n.kind == rules::Kind::concat; };
-  return std::ranges::any_of(rule.source().nodes, joins) && std::ranges::none_of(rule.target().nodes, joins);
-}
-
-std::size_t quickest(const std::vector<Variant>& variants) {
-  return static_cast<std::size_t>(std::ranges::min_element(variants, {}, &Variant::seconds) - variants.begin());
-}
-
-Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient, OperatorCatalog& catalog,
-                     BranchShapes& shapes, std::span<const rules::Rule> rules, rules::Matcher* matcher, const VariantsConfig& config,
-                     const Estimate& estimate, Budget& budget) {
-  Variants found = Rewriting(segment, {segment, first_kind, has_gradient, catalog, estimate}, rules, matcher, config).run(budget);
-  for (Variant& v : found.variants) v.part = part_of(v.graph, v.segment, v.kinds, catalog, shapes);
-  return found;
-}
 
 RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
                                BranchShapes& shapes)
@@ -311,38 +298,31 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
       matcher_(rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))))),
       catalog_(catalog),
       shapes_(shapes),
-      kinds_(catalog.kinds_of(graph)),
       segments_(segments_of(graph, bottlenecks(graph), fewest, occurrences_parted(graph, rules, matcher_))) {
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    segment_graphs_.push_back(segment_graph(graph_, segments_[s]));
-    std::size_t like = 0;
-    while (!is_like(like, s)) ++like;
-    example_.push_back(like);
+  const std::vector<KindNumber> kinds = catalog.kinds_of(graph);
+  for (const Segment& segment : segments_) {
+    segment_graphs_.push_back(segment_graph(graph_, kinds, segment));
+    const auto like = [&](const SegmentGraph& s) { return alike(s, segment_graphs_.back()); };
+    example_.push_back(static_cast<std::size_t>(std::ranges::find_if(segment_graphs_, like) - segment_graphs_.begin()));
   }
-}
-
-// Whether what is found for one segment holds for another.
-bool RewrittenModel::is_like(std::size_t a, std::size_t b) const {
-  if (a == b) return true;
-  const Segment &s = segments_[a], &t = segments_[b];
-  return example_[a] == a && alike(segment_graphs_[a], segment_graphs_[b]) &&
-         (!s.first || (kinds_[*s.first] == kinds_[*t.first] && with_gradient(*s.first) == with_gradient(*t.first)));
-}
-
-bool RewrittenModel::with_gradient(std::uint32_t node) const {
-  const OperatorKind& kind = catalog_.kind(kinds_[node]);
-  return std::ranges::find(kind.has_gradient, true) != kind.has_gradient.end();
 }
 
 void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     if (example_[s] != s) continue;
-    const std::optional<std::uint32_t> first = segments_[s].first;
-    Variants found = variants_of(segment_graphs_[s], first ? std::optional(kinds_[*first]) : std::nullopt, first && with_gradient(*first),
-                                 catalog_, shapes_, rules_, matcher_ ? &*matcher_ : nullptr, config, estimate, budget);
-    evaluated_ += found.evaluated;
-    variants_[s] = std::move(found.variants);
+    Rewriting rewriting(segment_graphs_[s], {segment_graphs_[s], catalog_, estimate}, rules_, matcher_ ? &*matcher_ : nullptr, config,
+                        budget);
+    std::vector<Variant>& variants = variants_[s] = rewriting.run();
+    for (Variant& v : variants) v.part = part_of(v.graph, v.segment, v.kinds, catalog_, shapes_);
+    evaluated_ += rewriting.evaluated();
   }
+}
+
+std::vector<std::size_t> RewrittenModel::quickest(const std::function<double(const Variant&)>& seconds) const {
+  std::vector<std::size_t> variant;
+  for (std::size_t s = 0; s < segments(); ++s)
+    variant.push_back(static_cast<std::size_t>(std::ranges::min_element(variants(s), {}, seconds) - variants(s).begin()));
+  return variant;
 }
 
 Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
@@ -351,8 +331,7 @@ Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
   std::set<std::string> taken;
   for (const pcg::GraphNode& n : graph_.nodes()) taken.insert(n.name);
   std::map<std::string, std::uint32_t> sources;  // that are there
-  std::vector<std::vector<pcg::GraphTensorRef>> now;
-  std::optional<pcg::GraphTensorRef> end;  // of the segment before
+  std::uint32_t end = 0;                         // of the segment before
   int block = -1;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const SegmentGraph &example = segment_graphs_[example_[s]], &original = segment_graphs_[s];
@@ -362,7 +341,7 @@ Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
       for (; block < original.blocks[static_cast<std::size_t>(node.block)]; ++block)
         builder.begin_block(graph_.blocks()[static_cast<std::size_t>(block + 1)]);
       if (example.first && node.name == example.graph.node(*example.first).name && is_source(node)) {
-        numbers.push_back(end->node.value);
+        numbers.push_back(end);
         continue;
       }
       const std::string* known = names.known(node.name);
@@ -381,7 +360,7 @@ Joined RewrittenModel::with(const std::vector<std::size_t>& variant) const {
       numbers.push_back(builder.add_raw(name, std::move(op), std::move(inputs)).front().node.value);
       if (is_source(node)) sources[name] = numbers.back();
     }
-    end = pcg::GraphTensorRef{pcg::GraphNodeId(numbers.back()), 0};
+    end = numbers.back();
   }
   result.graph = std::move(builder).build();
   return result;

@@ -21,6 +21,7 @@ namespace search {
 struct SegmentGraph {
   pcg::Graph graph;                       // with sources of its own, of the same names
   std::optional<pcg::GraphNodeId> first;  // the input in place of the end of the segment before; of its name
+  std::optional<KindNumber> first_kind;   // of the operator that ends the segment before
   std::vector<int> blocks;                // of the whole graph, by block of this one
   std::vector<bool> is_shared;            // per node: a source that operators outside the segment read, too
 };
@@ -56,27 +57,6 @@ struct VariantsConfig {
 // Seconds of an operator of a kind, by any measure that judges graphs.
 using Estimate = std::function<double(KindNumber)>;
 
-struct Variants {
-  std::vector<Variant> variants;  // the segment itself first, then rewritten ones, the quickest first
-  std::size_t evaluated = 0;      // rewritten graphs
-};
-
-// Whether a rule computes with the parts of what is joined in its source.
-[[nodiscard]] bool takes_apart(const rules::Rule& rule);
-
-[[nodiscard]] std::size_t quickest(const std::vector<Variant>& variants);
-
-// Rewrites a segment: best-first search over algebraic substitutions (Unity, OSDI'22, section 5.1).
-// Returns: the variants of a segment. `first_kind`: of the operator that ends the segment before, where there is one; `has_gradient`: of
-// the tensor that comes from it. Rewrites keep the last operator, so that segments stay apart, and train the model's own weights: rules
-// that would compute with weights alone, other than join and cut what no other segment reads, are not applied. One variant has all joined
-// tensors taken apart that rules take apart: a concat bars cuts, which costs nothing until the graph is mapped. Two graphs count as one
-// where kinds of operators and edges are equal. `matcher`: of the rules, on any graph; null: there are none. Each rule that is applied is a
-// candidate of the budget.
-[[nodiscard]] Variants variants_of(const SegmentGraph& segment, std::optional<KindNumber> first_kind, bool has_gradient,
-                                   OperatorCatalog& catalog, BranchShapes& shapes, std::span<const rules::Rule> rules,
-                                   rules::Matcher* matcher, const VariantsConfig& config, const Estimate& estimate, Budget& budget);
-
 // A model in segments, with what rules make of each: what sequential and joint optimisation choose from.
 class RewrittenModel {
  public:
@@ -85,14 +65,19 @@ class RewrittenModel {
   RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std::span<const rules::Rule> rules, OperatorCatalog& catalog,
                  BranchShapes& shapes);
 
-  // Finds variants of every segment, of equal ones once. Called once, before the functions below.
+  // Finds variants of every segment, of equal ones once. Rewrites keep the last operator, so that segments stay apart, and train the
+  // model's own weights: rules that would compute with weights alone, other than join and cut what no other segment reads, are not applied.
+  // One variant has all joined tensors taken apart that rules take apart: a concat bars cuts, which costs nothing until the graph is
+  // mapped. Each rule that is applied is a candidate of the budget. Called once, before the functions below.
   void rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget);
 
   [[nodiscard]] std::size_t segments() const { return segments_.size(); }
   [[nodiscard]] std::size_t unlike_segments() const { return variants_.size(); }
   [[nodiscard]] std::size_t evaluated() const { return evaluated_; }  // rewritten graphs
-  // The segment itself is the first of its variants.
+  // The segment itself first, then rewritten ones, the quickest first.
   [[nodiscard]] const std::vector<Variant>& variants(std::size_t segment) const { return variants_.at(example_[segment]); }
+  // Of each segment the variant that takes least.
+  [[nodiscard]] std::vector<std::size_t> quickest(const std::function<double(const Variant&)>& seconds = &Variant::seconds) const;
   // The whole graph, with these variants of its segments. Keeps the names of its nodes where they are still there.
   [[nodiscard]] Joined with(const std::vector<std::size_t>& variant) const;
   // Says in a plan of that graph what was done to the model, segment by segment, and in its summary how much. A plan of another graph, as
@@ -100,15 +85,11 @@ class RewrittenModel {
   void add_rewrites(const std::vector<std::size_t>& variant, const pcg::Graph& with, pcg::Plan& plan) const;
 
  private:
-  [[nodiscard]] bool is_like(std::size_t a, std::size_t b) const;
-  [[nodiscard]] bool with_gradient(std::uint32_t node) const;
-
   const pcg::Graph& graph_;
   std::span<const rules::Rule> rules_;
   std::optional<rules::Matcher> matcher_;  // where there are rules: they are compiled once
   OperatorCatalog& catalog_;
   BranchShapes& shapes_;
-  std::vector<KindNumber> kinds_;
   std::vector<Segment> segments_;
   std::deque<SegmentGraph> segment_graphs_;
   std::vector<std::size_t> example_;                      // per segment: the first one like it

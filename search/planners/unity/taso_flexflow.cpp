@@ -1,5 +1,4 @@
-#include "search/planners/taso_flexflow/taso_flexflow.hpp"
-
+#include "search/planners/unity/unity.hpp"
 #include "search/planners/unity/variants.hpp"
 #include "search/problem/options.hpp"
 
@@ -19,8 +18,7 @@ SearchResult taso_flexflow_search(const Problem& problem, const TasoFlexFlowConf
   model.rewrite(
       {.threshold = config.threshold, .graphs = config.graphs}, [&](KindNumber k) { return catalog.alone_seconds(k, devices); }, algebra);
   budget.add_part(algebra.counted(), algebra.ended_by());
-  std::vector<std::size_t> chosen;
-  for (std::size_t s = 0; s < model.segments(); ++s) chosen.push_back(quickest(model.variants(s)));
+  const std::vector<std::size_t> chosen = model.quickest();
   const pcg::Graph rewritten = model.with(chosen).graph;
   FlexFlowConfig walks = config.flexflow;
   walks.budget = budget.part(1);
