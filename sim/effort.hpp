@@ -22,7 +22,8 @@ inline constexpr StepCost kBuildPlan{1.2e-6, 1.5e-9};
 inline constexpr StepCost kFollowData{0.3e-6, 5e-9};  // dataflow_of(), and what an estimator makes of it
 inline constexpr StepCost kEstimatePlan{3e-6, 2e-9};
 inline constexpr StepCost kCountMemory{1.1e-6, 5.5e-9};
-inline constexpr StepCost kSimulatePlan{12e-6, 50e-9};
+inline constexpr StepCost kSimulatePlan{4e-6, 55e-9};  // without its activities
+inline constexpr base::Seconds kActivity(0.6e-6);
 inline constexpr base::Seconds kPipelineSlot(60e-9);  // a pass of a micro-batch in a schedule that is gone through
 // A collective that was not met before, and each flow of its algorithms; a flow where the oracle simulates none (0.7 to 2.3 us measured).
 inline constexpr base::Seconds kCollectivePattern(1e-3), kCollectiveFlow(4e-6), kBoundedFlow(2e-6);
@@ -31,9 +32,11 @@ inline constexpr base::Seconds kReshardTransfer(1.5e-6);
 // A strategy in the table of an operator, without its collectives.
 inline constexpr StepCost kCostStrategy{10e-6, 0.6e-6};
 
-// A change of a random walk over a simulated schedule, for each operator on each GPU. Of solvers: an entry of a table of pairs of choices
-// that is gone through, an entry of a bucket tree, two labels of fronts that are put together.
-inline constexpr base::Seconds kWalkStep(50e-9), kPairEntry(1.5e-9), kBucketEntry(30e-9), kFrontPair(20e-9);
+// A change of a random walk over a simulated schedule, for each operator on each GPU.
+inline constexpr base::Seconds kWalkStep(50e-9);
+// Of solvers: an entry of a bucket tree each time it is gone through, two labels of fronts that are put together, a label that a run of
+// layers gets; a stage that is costed, and one that is tried in a dynamic program.
+inline constexpr base::Seconds kBucketEntry(3.5e-9), kFrontPair(20e-9), kFrontLabel(13e-9), kStageCost(50e-9), kStageTried(1.5e-9);
 
 // A question for the time that is left: loops of solvers ask it once a round.
 inline constexpr base::Seconds kPoll(20e-6);

@@ -276,8 +276,9 @@ RoundCost Oracle::round(const Round& round) const {
 }
 
 SimulationResult Oracle::plan(const pcg::Plan& p) const {
-  spend(kSimulatePlan.of(p));
-  return simulate_plan(p, state_->cluster, state_->config);
+  SimulationResult result = simulate_plan(p, state_->cluster, state_->config);
+  spend(kSimulatePlan.of(p) + kActivity * static_cast<double>(result.activities));
+  return result;
 }
 
 MemoryUse Oracle::memory(const pcg::Plan& p) const {

@@ -88,7 +88,7 @@ TEST_CASE("what all others cost at least is known for each choice of two operato
     const search::ChoiceProblem p = random_choices(random, 2 + random.below(4), 4, i % 2 == 0 ? 40 : 100);
     const auto count = static_cast<std::uint64_t>(p.costs.size());
     const auto first = static_cast<std::uint32_t>(random.below(count)), second = static_cast<std::uint32_t>(random.below(count));
-    const search::PairCosts between = search::cheapest_between(p, first, second);
+    const search::PairCosts between = search::cheapest_between(p, first, second).costs;
     REQUIRE(between.rows == (first == second ? 1 : p.costs[first].size()));
     REQUIRE(between.columns == p.costs[second].size());
     for (std::uint32_t r = 0; r < between.rows; ++r)

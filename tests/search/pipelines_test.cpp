@@ -34,6 +34,11 @@ search::StageQuestion even(std::size_t parts, int devices, std::vector<int> size
           .most_after = [](const search::StageRun&) { return 16; }};
 }
 
+std::optional<search::StageCuts> cheapest_stages(const search::StageQuestion& q) {
+  const search::SearchContext no_clock;
+  return search::cheapest_stages(q, search::Budget(no_clock, base::Seconds(1)));
+}
+
 // With so many stages done and so many left.
 double brute_force(const search::StageQuestion& q, std::size_t begin, int device, std::size_t left, double sum, double slowest,
                    std::size_t done = 0) {
@@ -82,16 +87,16 @@ pcg::Plan pipeline(const test::Question& q, const search::PipelineSetting& setti
 
 TEST_CASE("a pipeline takes all stages once and the slowest once more for each further micro-batch") {
   // Four stages of a second: 4 + 7. All devices on every part: 8 x (1 + 3 x 0.5). Two stages: 2 x 1.5 + 7 x 1.5.
-  const auto cuts = search::cheapest_stages(even(4, 4, {1, 2, 4}, 0.5));
+  const auto cuts = cheapest_stages(even(4, 4, {1, 2, 4}, 0.5));
   REQUIRE(cuts);
   CHECK(cuts->seconds == test::about(11));
   CHECK(cuts->stages.size() == 4);
   // One that stays full does not pay for the stages before: 8 x 1.
   search::StageQuestion full = even(4, 4, {1, 2, 4}, 0.5);
   full.stays_full = true;
-  CHECK(search::cheapest_stages(full)->seconds == test::about(8));
+  CHECK(cheapest_stages(full)->seconds == test::about(8));
   // Where blocks cost nothing, the best is one stage: 8 x 1, as no one waits.
-  const auto whole = search::cheapest_stages(even(4, 4, {1, 2, 4}, 0));
+  const auto whole = cheapest_stages(even(4, 4, {1, 2, 4}, 0));
   CHECK(whole->stages.size() == 1);
   CHECK(whole->seconds == test::about(8));
 }
@@ -99,12 +104,12 @@ TEST_CASE("a pipeline takes all stages once and the slowest once more for each f
 TEST_CASE("a stage that keeps too many micro-batches is no stage") {
   search::StageQuestion q = even(4, 4, {1, 2, 4}, 0.5);
   q.most_after = [](const search::StageRun& r) { return r.block.size == 1 ? 1 : 16; };  // single devices hold two micro-batches
-  const auto cuts = search::cheapest_stages(q);
+  const auto cuts = cheapest_stages(q);
   REQUIRE(cuts);
   // 2 devices, 1, 1: 1 second each and 1.5 for the pair with two parts.
   CHECK(cuts->stages.front().block.size == 2);
   q.most_after = [](const search::StageRun&) { return -1; };
-  CHECK(!search::cheapest_stages(q));
+  CHECK(!cheapest_stages(q));
 }
 
 TEST_CASE("blocks inside a machine do not reach into the next") {
@@ -134,7 +139,7 @@ TEST_CASE("stages are within a hundredth of the best of all") {
     q.most_after = [&](const search::StageRun& r) { return holds[number(r) % holds.size()]; };
     double best = kNever;
     for (std::size_t stages = 1; stages <= parts; ++stages) best = std::min(best, brute_force(q, 0, 0, stages, 0, 0));
-    const auto cuts = search::cheapest_stages(q);
+    const auto cuts = cheapest_stages(q);
     RC_ASSERT(cuts.has_value() == (best < kNever));
     if (cuts) RC_ASSERT(cuts->seconds >= best - 1e-9 && cuts->seconds <= best * 1.01 + 1e-9);
   });

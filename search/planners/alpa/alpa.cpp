@@ -286,7 +286,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
             .about = std::move(about),
             .searches = true,
             .options = with_limits(
-                {defaults.budget.seconds}, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
+                AlpaConfig::kEffort, "choices of micro-batches, recomputation and shared updates, and objectives of gradients,",
                 {{"stages", WholeNumber{.least = 1, .most = kMostLayers, .by_default = 0}, "of the pipeline", "as many as are best"},
                  {"micro_batches", WholeNumber{.by_default = 0}, "of an iteration", "as many as are best"},
                  {"transfers", Flag{defaults.transfers}, "inter-stage transfers take time; not in Alpa's own dynamic program"},
@@ -300,7 +300,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
   if (space == AlpaSpace::all) p.contradiction = contradiction_of;
   if (space == AlpaSpace::samples) p.contradiction = [](const OptionValues& o) { return beyond_paper(o, {"update_sharding"}); };
   p.plan = [space](const Problem& problem, const OptionValues& o, const SearchContext& c) {
-    AlpaConfig config{.budget = limits_of(o),
+    AlpaConfig config{.budget = limits_of(o, problem.cluster.device_count()),
                       .stages = static_cast<int>(o.whole_number("stages")),
                       .settings = {.micro_batches = static_cast<int>(o.whole_number("micro_batches")),
                                    .recompute = o.flag("recompute"),
@@ -354,10 +354,10 @@ Planner intra_op_planner() {
           "Every operator cut in its own way over all GPUs, without a pipeline; the cheapest choices together of those that are compared.",
       .searches = true,
       .options =
-          with_limits({AlpaConfig().budget.seconds},
-                      "objectives of gradients, and choices of micro-batches, recomputation and shared updates,", std::move(options)),
+          with_limits(AlpaConfig::kEffort, "objectives of gradients, and choices of micro-batches, recomputation and shared updates,",
+                      std::move(options)),
       .plan = [](const Problem& p, const OptionValues& o, const SearchContext& c) {
-        const AlpaConfig config{.budget = limits_of(o),
+        const AlpaConfig config{.budget = limits_of(o, p.cluster.device_count()),
                                 .most_strategies = static_cast<std::size_t>(o.whole_number("strategies")),
                                 .most_cut = static_cast<int>(o.whole_number("loops")),
                                 .replicas = !is_of_paper(o)};

@@ -14,7 +14,8 @@ namespace search {
 enum class IntraOp { ilp, data, zero_2, zero_3, largest_dimension };
 
 struct AlpaConfig {
-  SearchLimits budget = kDefaultEffort;
+  static constexpr Effort kEffort{base::Seconds(15), 30};
+  SearchLimits budget = kEffort.least;
   std::size_t most_strategies = 24;  // of an operator, those that cost least by themselves
   int most_cut = 2;                  // loops of an operator that are cut at once: the axes of a logical mesh
   int stages = 0;                    // 0: as many as are best

@@ -29,7 +29,7 @@ std::vector<ChainCandidate> even_candidates(ChainSearch& search) {
       for (const ChainSetting& setting : search.settings(stages)) {
         std::optional<ChainCandidate> c = search.candidate(setting, micro_batches);
         if (!c) continue;
-        c->answer = even_chain(c->chain);
+        c->answer = even_chain(c->chain, search.budget());
         c->made_by = "even stages";
         found.push_back(std::move(*c));
       }
@@ -48,7 +48,8 @@ class UniapSearch {
   SearchResult run() {
     if (const auto refusal = search_.refusal()) return result_of_rule(*refusal);
     // Galvatron's plans first: they are in the space, and would be found in the same time without the others.
-    has_even_ = search_.confirm_best(even_candidates(search_), [](const LayerChain& chain, double) { return even_chain(chain); });
+    has_even_ = search_.confirm_best(even_candidates(search_),
+                                     [&](const LayerChain& chain, double) { return even_chain(chain, search_.budget()); });
     find_candidates();
     solve();
     confirm();
@@ -135,7 +136,7 @@ SearchResult galvatron_search(const Problem& problem, const ChainSearchConfig& c
   if (const auto refusal = search.refusal()) return result_of_rule(*refusal);
   if (!config.is_narrowed()) confirm_sharded(problem, context, search.budget(), search.confirmation());
   const std::vector<ChainCandidate> candidates = even_candidates(search);
-  if (!search.confirm_best(candidates, [](const LayerChain& chain, double) { return even_chain(chain); }))
+  if (!search.confirm_best(candidates, [&](const LayerChain& chain, double) { return even_chain(chain, search.budget()); }))
     search.confirm_minimum_memory(candidates,
                                   [&](const LayerChain& chain, double to_beat) { return cheapest_chain(chain, to_beat, search.budget()); });
   return std::move(search).result(std::nullopt);

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "sim/effort.hpp"
+
 namespace search {
 namespace {
 
@@ -13,12 +15,14 @@ constexpr double kNoTime = std::numeric_limits<double>::infinity();
 // Seconds of a stage, in any run of layers that it may have, by the strategies at its ends.
 class StageRuns {
  public:
-  StageRuns(const LayerChain& chain, double most_seconds) : chain_(chain), layers_(chain.kinds.size()), most_seconds_(most_seconds) {
+  StageRuns(const LayerChain& chain, double most_seconds, const Budget& budget)
+      : chain_(chain), budget_(budget), layers_(chain.kinds.size()), most_seconds_(most_seconds) {
     strategies_ = static_cast<std::uint32_t>(chain.tables[0][0].seconds.size());
     const std::size_t stages = chain.stages(), longest = layers_ - stages + 1;
     const std::vector<double> any(strategies_, 0.0);
-    first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, longest, any, most_seconds);
-    if (stages > 1) last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, longest, any, most_seconds);
+    first_.emplace(chain, table(0), 0, MemoryFronts::Direction::forwards, longest, any, most_seconds, budget);
+    if (stages > 1)
+      last_.emplace(chain, table(stages - 1), layers_ - 1, MemoryFronts::Direction::backwards, longest, any, most_seconds, budget);
     for (std::size_t begin = 0; begin < layers_; ++begin) duplicates_.push_back(duplicate_of(begin));
   }
 
@@ -35,7 +39,7 @@ class StageRuns {
     arrival[first] = 0;
     return between_
         .try_emplace(key, chain_, table(stage), duplicate, MemoryFronts::Direction::forwards, layers_ - 1 - duplicate, arrival,
-                     most_seconds_)
+                     most_seconds_, budget_)
         .first->second;
   }
 
@@ -54,6 +58,7 @@ class StageRuns {
   }
 
   const LayerChain& chain_;
+  const Budget& budget_;
   std::size_t layers_;
   double most_seconds_;
   std::uint32_t strategies_ = 0;
@@ -116,6 +121,7 @@ class LayerShares {
     std::vector<StageStep> begun(states_);
     for (std::size_t begin = boundary + 1; begin < layers_; ++begin) {
       const StrategyPairs& over = chain_.transfers[boundary][chain_.kinds[begin]];
+      budget_.spend(sim::kStageTried * static_cast<double>(runs_.strategies() * runs_.strategies()));
       for (std::uint32_t before = 0; before < runs_.strategies(); ++before) {
         const StageStep& from = ended[state(begin, before)];
         if (from.sum == kNoTime) continue;
@@ -138,6 +144,7 @@ class LayerShares {
         const StageStep& from = begun[state(begin, first)];
         if (from.sum == kNoTime) continue;
         const MemoryFronts& runs = runs_.between(stage, begin, first);
+        budget_.spend(sim::kStageTried * static_cast<double>((layers_ - stages_after - begin) * runs_.strategies()));
         for (std::size_t end = begin + 1; end + stages_after <= layers_; ++end)
           for (std::uint32_t last = 0; last < runs_.strategies(); ++last) {
             const double seconds = runs.seconds(end - begin, last);
@@ -248,7 +255,7 @@ double chain_at_least(const LayerChain& chain) { return seconds_of(chain, least_
 // lowered from one answer to the next, until the sum, with a bound of the slowest stage, is no better than the best.
 std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_beat, const Budget& budget) {
   if (chain.stages() > chain.kinds.size()) return std::nullopt;
-  StageRuns runs(chain, (to_beat - chain.once) / chain.micro_batches);
+  StageRuns runs(chain, (to_beat - chain.once) / chain.micro_batches, budget);
   LayerShares program(chain, runs, budget);
   std::optional<ChainAnswer> best;
   const double slowest_at_least = least_slowest(chain);
@@ -267,7 +274,7 @@ std::optional<ChainAnswer> cheapest_chain(const LayerChain& chain, double to_bea
   return budget.time_is_up() ? std::nullopt : best;
 }
 
-std::optional<ChainAnswer> even_chain(const LayerChain& chain) {
+std::optional<ChainAnswer> even_chain(const LayerChain& chain, const Budget& budget) {
   const std::size_t stages = chain.stages(), layers = chain.kinds.size(), each = layers / stages;
   if (each == 0) return std::nullopt;
   ChainAnswer a;
@@ -276,7 +283,7 @@ std::optional<ChainAnswer> even_chain(const LayerChain& chain) {
     const std::size_t begin = stage * each, count = stage + 1 < stages ? each : layers - begin;
     if (stage > 0) arrival = chain.transfers[stage - 1][chain.kinds[begin]][a.strategies.back()];
     const MemoryFronts fronts(chain, chain.tables[chain.table_of_stage[stage]], begin, MemoryFronts::Direction::forwards, count, arrival,
-                              kNoTime);
+                              kNoTime, budget);
     std::uint32_t best = 0;
     for (std::uint32_t s = 1; s < arrival.size(); ++s)
       if (fronts.seconds(count, s) < fronts.seconds(count, best)) best = s;

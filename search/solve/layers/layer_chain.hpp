@@ -76,7 +76,7 @@ struct ChainAnswer {
 
 // Galvatron's answer (Miao et al., VLDB'23): every stage takes as many layers, the last one what is left, and its strategies are the
 // cheapest for this stage alone, one stage after another. nullopt: a stage does not fit.
-[[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain);
+[[nodiscard]] std::optional<ChainAnswer> even_chain(const LayerChain& chain, const Budget& budget);
 
 // A tensor comes from a stage, where a strategy made it, to readers of one strategy on a stage.
 struct LongArrival {
@@ -102,7 +102,7 @@ class MemoryFronts {
   // `most_layers`: of a run. Labels of `most_seconds` or more, or that do not fit, are dropped. `strategies`: of the layer that all runs
   // have; its seconds count `arrival[strategy]` more. The chain outlives the object.
   MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>& table, std::size_t first, Direction direction,
-               std::size_t most_layers, const std::vector<double>& arrival, double most_seconds);
+               std::size_t most_layers, const std::vector<double>& arrival, double most_seconds, const Budget& budget);
 
   // Least seconds of a run of `layers` whose far end is in a strategy; infinite: none.
   [[nodiscard]] double seconds(std::size_t layers, std::uint32_t strategy) const;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "sim/effort.hpp"
+
 namespace search {
 namespace {
 
@@ -14,7 +16,7 @@ bool is_less(double a, double b) { return a < b - kSameSum * b; }
 }  // namespace
 
 MemoryFronts::MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>& table, std::size_t first, Direction direction,
-                           std::size_t most_layers, const std::vector<double>& arrival, double most_seconds)
+                           std::size_t most_layers, const std::vector<double>& arrival, double most_seconds, const Budget& budget)
     : direction_(direction) {
   const LayerCost& start = table[chain.kinds[first]];
   std::vector<Front> fronts(start.seconds.size());
@@ -29,6 +31,7 @@ MemoryFronts::MemoryFronts(const LayerChain& chain, const std::vector<LayerCost>
     const LayerCost& own = table[chain.kinds[layer]];
     const StrategyPairs& moves = table[chain.kinds[forwards ? layer : layer + 1]].from_before;
     const std::vector<Front>& before = fronts_.back();
+    for (const Front& f : before) budget.spend(sim::kFrontLabel * static_cast<double>(f.size() * before.size()));
     std::vector<Front> longer;
     for (std::uint32_t s = 0; s < before.size(); ++s) {
       std::vector<Grown> grown;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "search/solve/operators/elimination.hpp"
+#include "sim/effort.hpp"
 
 namespace search {
 namespace {
@@ -266,7 +267,9 @@ BranchCosts Mapping::costs(const Part& part, DeviceBlock block) {
   std::vector<std::uint32_t> edges;
   const ChoiceProblem problem = core_problem(part, block, edges);
   const std::uint32_t last = position(part.tree.core, part.last);
-  return {cheapest_between(problem, part.first ? position(part.tree.core, *part.first) : last, last), std::move(edges)};
+  CheapestBetween found = cheapest_between(problem, part.first ? position(part.tree.core, *part.first) : last, last);
+  lists_.catalog().spend(sim::kBucketEntry * found.entries);
+  return {std::move(found.costs), std::move(edges)};
 }
 
 std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uint32_t first_choice, std::uint32_t last_choice) {
@@ -277,7 +280,9 @@ std::vector<Placed> Mapping::place(const Part& part, DeviceBlock block, std::uin
     if (part.tree.core[i] == part.first) left[i] = {first_choice};
     if (part.tree.core[i] == part.last) left[i] = {last_choice};
   }
-  const Choices choice = in_all(left, cheapest(restricted(problem, left)).choice);
+  const Chosen chosen = cheapest(restricted(problem, left));
+  lists_.catalog().spend(sim::kBucketEntry * chosen.entries);
+  const Choices choice = in_all(left, chosen.choice);
   std::vector<Placed> placed(part.tree.kinds.size());
   for (std::size_t i = 0; i < problem.costs.size(); ++i) placed[part.tree.core[i]] = {block, choice[i]};
   const auto end = [&](std::uint32_t o) { return End{part.tree.kinds[o], block}; };

@@ -206,9 +206,9 @@ std::optional<Choices> minimum_memory_choice(const ConstrainedProblem& problem, 
       if (bytes[c] == least) left.push_back(c);
   }
   while (!budget.time_is_up()) {
-    const ChoiceProblem restricted_to = restricted(problem.choices, smallest);
-    budget.spend(effort_of(restricted_to));
-    const Choices found = in_all(smallest, cheapest(restricted_to).choice);
+    const Chosen chosen = cheapest(restricted(problem.choices, smallest));
+    budget.spend(sim::kBucketEntry * chosen.entries);
+    const Choices found = in_all(smallest, chosen.choice);
     if (!best.is_new(found)) return found;
   }
   return std::nullopt;
@@ -234,8 +234,8 @@ ChoiceProblem penalised(const ConstrainedProblem& problem, double multiplier) {
 std::optional<Corner> corner(const ConstrainedProblem& problem, double multiplier, Incumbent& best, const Budget& budget) {
   const ChoiceProblem choices = penalised(problem, multiplier);
   while (!budget.time_is_up()) {
-    budget.spend(effort_of(choices));
     Chosen c = cheapest(choices);
+    budget.spend(sim::kBucketEntry * c.entries);
     if (best.is_new(c.choice)) continue;  // the tables of pairs are shared
     best.take(c.choice);
     const double seconds = best.cost(c.choice), bytes = bytes_of(problem, c.choice);
@@ -311,7 +311,7 @@ bool search_rest(const ConstrainedProblem& problem, const Relaxation& relaxed, c
   const auto tree_of_rest = [&]() -> std::optional<BucketTree> {
     BucketTree of_rest(penalised(rest, multiplier));
     if (of_rest.entries() > effort.most_entries) return std::nullopt;
-    budget.spend(sim::kBucketEntry * of_rest.entries());  // they are gone through a few times
+    budget.spend(8 * sim::kBucketEntry * of_rest.entries());  // up, and down and for each choice, which take longer
     of_rest.go_up();
     of_rest.go_down();
     return of_rest;

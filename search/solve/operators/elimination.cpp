@@ -1,11 +1,11 @@
 #include "search/solve/operators/elimination.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <utility>
-
-#include "sim/effort.hpp"
 
 namespace search {
 namespace {
@@ -105,7 +105,9 @@ BucketTree::BucketTree(ChoiceProblem problem, std::span<const std::uint32_t> sta
       strides[place_of(b, pair.second)] += 1;
     }
   };
-  while (buckets_.size() + stay.size() < count) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::vector<std::uint32_t>> scopes;
+  while (order.size() + stay.size() < count) {
     std::uint32_t who = kNone;
     double smallest = kUnknownYet;
     for (std::uint32_t o = 0; o < count; ++o) {
@@ -113,10 +115,15 @@ BucketTree::BucketTree(ChoiceProblem problem, std::span<const std::uint32_t> sta
       who = o;
       smallest = neighbours.table_size(o);
     }
-    bucket_of[who] = buckets_.size();
-    std::vector<std::uint32_t> scope = neighbours.eliminate(who);
-    scope.push_back(who);
-    add_bucket(who, std::move(scope));
+    bucket_of[who] = order.size();
+    order.push_back(who);
+    scopes.push_back(neighbours.eliminate(who));
+  }
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    // Of the neighbours the one that is eliminated first is last: its bucket goes through this one's table in the order of memory.
+    std::ranges::stable_sort(scopes[k], std::greater{}, [&](std::uint32_t o) { return bucket_of[o]; });
+    scopes[k].push_back(order[k]);
+    add_bucket(order[k], std::move(scopes[k]));
   }
   add_bucket(kNone, {stay.begin(), stay.end()});
   for (std::size_t k = 0; k + 1 < buckets_.size(); ++k) {
@@ -198,25 +205,18 @@ std::vector<std::vector<double>> BucketTree::with_choice() const {
   return least;
 }
 
-base::Seconds effort_of(const ChoiceProblem& problem) {
-  double entries = 0;
-  for (const ChoiceProblem::Pair& p : problem.pairs)
-    entries += static_cast<double>(p.costs->rows * p.costs->columns * std::max(p.costs->rows, p.costs->columns));
-  return sim::kPairEntry * entries;
-}
-
 Chosen cheapest(const ChoiceProblem& problem, double most_entries) {
   const SmallTree small = small_tree(problem, {}, most_entries);
-  return {in_all(small.left, small.tree.choice()), small.tree.cheapest(), small.has_all};
+  return {in_all(small.left, small.tree.choice()), small.tree.cheapest(), small.has_all, small.tree.entries()};
 }
 
-PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second) {
+CheapestBetween cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second) {
   const std::uint32_t both[] = {first, second};
   const SmallTree small = small_tree(problem, std::span(both).subspan(first == second ? 1 : 0), kMostEntries);
   PairCosts costs{first == second ? 1 : problem.costs[first].size(), problem.costs[second].size(), {}};
   small.tree.for_each_entry(small.tree.buckets().back(),
                             [&](std::size_t, const std::vector<std::size_t>&, double value) { costs.seconds.push_back(value); });
-  return costs;
+  return {std::move(costs), small.tree.entries()};
 }
 
 std::vector<Choices> all_choices(const ChoiceProblem& problem) {

@@ -110,18 +110,19 @@ struct Chosen {
   // Whether no other choices are cheaper. They may be where a table would have more than `most_entries`: then operators of its scope keep
   // but their cheapest choices.
   bool is_optimal = true;
+  double entries = 0;  // of the tables that were gone through
 };
 
 inline constexpr double kMostEntries = 2e7;
 // Cost: O(operators x c^(w + 1)) for c choices, where the eliminated operators have w neighbours.
 [[nodiscard]] Chosen cheapest(const ChoiceProblem& problem, double most_entries = kMostEntries);
 
-// Returns what cheapest() costs, in seconds of one core as steps are counted (sim/effort.hpp): chains of operators of c choices take c^3
-// for each pair.
-[[nodiscard]] base::Seconds effort_of(const ChoiceProblem& problem);
-
+struct CheapestBetween {
+  PairCosts costs;
+  double entries = 0;
+};
 // The cost of the cheapest choices of all others, by the choices of two operators; of one, where they are the same, in one row.
-[[nodiscard]] PairCosts cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second);
+[[nodiscard]] CheapestBetween cheapest_between(const ChoiceProblem& problem, std::uint32_t first, std::uint32_t second);
 
 [[nodiscard]] double cost_of(const ChoiceProblem& problem, const std::vector<std::uint32_t>& choice);
 

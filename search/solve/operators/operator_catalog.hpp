@@ -181,6 +181,8 @@ class OperatorCatalog {
                                                 std::uint32_t input) const;
 
   [[nodiscard]] int devices() const { return problem_.cluster.device_count(); }
+  // As Budget::spend().
+  void spend(base::Seconds effort) const { problem_.oracle.spend(effort); }
   [[nodiscard]] int machine_size() const { return static_cast<int>(problem_.cluster.domain_devices(0).size()); }  // devices
   [[nodiscard]] bool machines_are_alike() const { return machines_are_alike_; }
   // The block that costs what this one does: where all machines are alike, the one at the same place in the first machines.

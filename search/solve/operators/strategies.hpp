@@ -39,7 +39,7 @@ struct DeviceBlock {
 // Cost: O(strategies); for d devices there are as many shardings of two loops as ordered factorisations of d into three.
 [[nodiscard]] std::vector<Strategy> strategies_of(const pcg::GraphNode& node, std::span<const pcg::TensorShape> inputs, DeviceBlock block,
                                                   int most_cut);
-// The same strategy so many devices further on.
+// The same strategy `devices` further on.
 [[nodiscard]] Strategy shifted(Strategy strategy, int devices);
 
 // Returns: the strategies of all nodes of a graph that is a micro-batch of all replicas, cut as on a grid (search/grid/layout.hpp); those

@@ -256,7 +256,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
                          .most_after = [&](const StageRun& run) { return most_after(run, ruled_out, staged.parts().size()); }};
   std::erase_if(question.sizes, [&](int size) { return size > answer.shape.largest_block; });
   while (ruled_out.size() < kMostRuledOut && !s.budget.time_is_up()) {
-    const std::optional<StageCuts> cuts = cheapest_stages(question);
+    const std::optional<StageCuts> cuts = cheapest_stages(question, s.budget);
     if (!cuts) return;
     PlacedStages placed;
     bool is_new = false;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "sim/effort.hpp"
+
 namespace search {
 namespace {
 
@@ -28,10 +30,11 @@ bool may_be_stage(const GivenStages& given, const StageRun& run) {
 
 class StageProgram {
  public:
-  explicit StageProgram(const StageQuestion& q) : q_(q), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
+  StageProgram(const StageQuestion& q, const Budget& budget) : q_(q), budget_(budget), blocks_(stage_blocks(q)), ends_(q.parts + 1) {
     most_stages_ = std::min({q.most_stages, q.parts, static_cast<std::size_t>(q.devices)});
     seconds_.assign(q.parts * blocks_.size() * ends_, kNever);
     most_after_.assign(seconds_.size(), -1);
+    budget_.spend(sim::kStageCost * static_cast<double>(seconds_.size()) / 2);
     for (std::size_t begin = 0; begin < q.parts; ++begin)
       for (std::size_t b = 0; b < blocks_.size(); ++b)
         for (std::size_t end = begin + 1; end <= q.parts; ++end) {
@@ -64,6 +67,9 @@ class StageProgram {
   }
   [[nodiscard]] std::size_t state(std::size_t begin, int device) const { return static_cast<std::size_t>(device) * ends_ + begin; }
 
+  struct Choice {
+    std::uint32_t block = 0, end = 0;
+  };
   // Stages that are within a hundredth of each other.
   struct Rung {
     double quickest = kNever, slowest = 0;
@@ -82,8 +88,47 @@ class StageProgram {
     return q_.stays_full ? slowest * q_.micro_batches : sum + slowest * (q_.micro_batches - 1);
   }
 
-  // The stages with the least sum of which none is slower. By the number of stages from a part to the end, on as many of the last devices.
+  // The stages with the least sum of which none is slower.
   std::optional<StageCuts> with_slowest(double slowest) {
+    std::optional<StageCuts> free = of_any_number(slowest);
+    return !free || is_allowed(free->stages) ? free : of_each_number(slowest);
+  }
+
+  // The fewest of those with the least sum, however many they are and may come after each of them.
+  std::optional<StageCuts> of_any_number(double slowest) {
+    struct Rest {
+      double sum = kNever;
+      std::size_t stages = 0;
+      Choice choice;
+    };
+    budget_.spend(sim::kStageTried * static_cast<double>(seconds_.size()) / 2);
+    std::vector<Rest> rests(ends_ * static_cast<std::size_t>(q_.devices + 1));  // by state
+    rests[state(q_.parts, q_.devices)].sum = 0;
+    for (std::size_t begin = q_.parts; begin-- > 0;)
+      for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+        Rest& here = rests[state(begin, blocks_[b].start)];
+        const int next = blocks_[b].start + blocks_[b].size;
+        for (std::size_t end = begin + 1; end <= q_.parts; ++end) {
+          const double s = seconds_[index(begin, b, end)];
+          const Rest& rest = rests[state(end, next)];
+          const double sum = s + rest.sum;
+          if (s > slowest || sum > here.sum || (sum == here.sum && rest.stages + 1 >= here.stages)) continue;
+          here = {sum, rest.stages + 1, {b, static_cast<std::uint32_t>(end)}};
+        }
+      }
+    if (rests[state(0, 0)].sum == kNever) return std::nullopt;
+    return cuts([&](std::size_t begin, int device) { return rests[state(begin, device)].choice; });
+  }
+
+  [[nodiscard]] bool is_allowed(const std::vector<StageRun>& stages) const {
+    if (stages.size() < q_.fewest_stages || stages.size() > most_stages_) return false;
+    for (std::size_t s = 0; s < stages.size(); ++s)
+      if (q_.most_after(stages[s]) < static_cast<int>(stages.size() - s - 1)) return false;
+    return true;
+  }
+
+  // By the number of stages from a part to the end, on as many of the last devices.
+  std::optional<StageCuts> of_each_number(double slowest) {
     const std::size_t states = ends_ * static_cast<std::size_t>(q_.devices + 1);
     std::vector<std::vector<double>> sum{std::vector<double>(states, kNever)};
     sum[0][state(q_.parts, q_.devices)] = 0;
@@ -96,6 +141,7 @@ class StageProgram {
     for (std::size_t i = 0; i < seconds_.size(); ++i)
       if (seconds_[i] <= slowest) last[i / ends_] = i % ends_;
     for (std::size_t stages = 1; stages <= most_stages_; ++stages) {
+      budget_.spend(sim::kStageTried * static_cast<double>(seconds_.size()) / 2);
       const std::vector<double>& rest = sum.back();
       std::vector<double> here(states, kNever);
       std::vector<Choice>& choice = choice_.emplace_back(states);
@@ -118,16 +164,19 @@ class StageProgram {
       possible = std::move(possible_here);
       if (stages >= q_.fewest_stages && sum[stages][state(0, 0)] < sum[best][state(0, 0)]) best = stages;
     }
-    return best == 0 ? std::nullopt : std::optional(cuts(best));
+    if (best == 0) return std::nullopt;
+    return cuts([&, left = best](std::size_t begin, int device) mutable { return choice_[left--][state(begin, device)]; });
   }
 
-  [[nodiscard]] StageCuts cuts(std::size_t stages) const {
+  // `choose`: the stage that begins with a part on a device.
+  template <class Choose>
+  [[nodiscard]] StageCuts cuts(Choose choose) const {
     StageCuts cuts;
     std::size_t begin = 0;
     int device = 0;
     double slowest = 0;
-    for (std::size_t left = stages; left > 0; --left) {
-      const Choice& c = choice_[left][state(begin, device)];
+    while (begin < q_.parts) {
+      const Choice c = choose(begin, device);
       cuts.stages.push_back({begin, c.end, blocks_[c.block]});
       const double s = seconds_[index(begin, c.block, c.end)];
       cuts.sum += s;
@@ -139,9 +188,6 @@ class StageProgram {
     return cuts;
   }
 
-  struct Choice {
-    std::uint32_t block = 0, end = 0;
-  };
   struct Ends {
     std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
     void add(std::size_t part) {
@@ -151,6 +197,7 @@ class StageProgram {
   };
 
   const StageQuestion& q_;
+  const Budget& budget_;
   std::vector<DeviceBlock> blocks_;
   std::size_t ends_, most_stages_ = 1;
   std::vector<double> seconds_;              // by begin, block and end
@@ -171,15 +218,15 @@ std::vector<DeviceBlock> stage_blocks(const StageQuestion& q) {
   return blocks;
 }
 
-std::optional<StageCuts> cheapest_stages(const StageQuestion& q) {
-  if (!q.equally_many) return StageProgram(q).cheapest();
+std::optional<StageCuts> cheapest_stages(const StageQuestion& q, const Budget& budget) {
+  if (!q.equally_many) return StageProgram(q, budget).cheapest();
   std::optional<StageCuts> best;
   for (std::size_t stages = std::max<std::size_t>(1, q.fewest_stages); stages <= std::min(q.most_stages, q.parts); ++stages) {
     if (q.parts % stages != 0) continue;
     StageQuestion even = q;
     even.fewest_stages = even.most_stages = stages;
     even.most_after = [&](const StageRun& r) { return (r.end - r.begin) * stages == q.parts ? q.most_after(r) : -1; };
-    std::optional<StageCuts> found = StageProgram(even).cheapest();
+    std::optional<StageCuts> found = StageProgram(even, budget).cheapest();
     if (found && (!best || found->seconds < best->seconds)) best = std::move(found);
   }
   return best;

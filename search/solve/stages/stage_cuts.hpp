@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "search/problem/budget.hpp"
 #include "search/solve/operators/strategies.hpp"
 
 namespace search {
@@ -54,7 +55,8 @@ struct StageQuestion {
 
 // Returns: the cheapest stages that use all devices in order; the slowest stage is a hundredth slower than it need be, at most. nullopt: no
 // stages are possible.
-// Cost: O(stages x parts^2 x blocks) for each of the slowest stages that are tried, which grow by a hundredth.
-[[nodiscard]] std::optional<StageCuts> cheapest_stages(const StageQuestion& q);
+// Cost: O(parts^2 x blocks) for each of the slowest stages that are tried, which grow by a hundredth; times stages where their number or
+// most_after binds.
+[[nodiscard]] std::optional<StageCuts> cheapest_stages(const StageQuestion& q, const Budget& budget);
 
 }  // namespace search

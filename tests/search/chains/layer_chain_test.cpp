@@ -109,7 +109,7 @@ TEST_CASE("the answer takes as little as any") {
       RC_ASSERT(!solved(chain, least));
       RC_ASSERT(solved(chain, least * 1.01 + 0.01)->seconds <= least * (1 + 1e-9));
       // Galvatron's answer is one of them.
-      if (const auto even = search::even_chain(chain)) {
+      if (const auto even = search::even_chain(chain, kNoDeadline)) {
         RC_ASSERT(even->seconds == search::chain_seconds(chain, *even));
         RC_ASSERT(even->seconds >= found->seconds * (1 - 1e-9));
       }

@@ -15,8 +15,11 @@ namespace {
 const LayerChain kChain{.kinds = {0, 0}, .tables = {}, .table_of_stage = {0}, .transfers = {}, .memory = 8};
 const std::vector<LayerCost> kTable{{.seconds = {1, 2}, .bytes = {4, 1}, .from_before = {{0, 8}, {8, 0}}}};
 
+const search::SearchContext kNoContext;
+const search::Budget kWithoutEnd(kNoContext, base::Seconds(1));
+
 MemoryFronts fronts(const LayerChain& chain, double most_seconds, const std::vector<double>& arrival = {0, 0}) {
-  return {chain, kTable, 0, MemoryFronts::Direction::forwards, 2, arrival, most_seconds};
+  return {chain, kTable, 0, MemoryFronts::Direction::forwards, 2, arrival, most_seconds, kWithoutEnd};
 }
 
 }  // namespace
