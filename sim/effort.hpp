@@ -2,7 +2,8 @@
 // What steps of a search cost, in seconds of one core: a part for each operator of a plan, and one for each of its GPUs besides. Rounded
 // from CPU times of each step for three plans (tensor 8; tensor 2 x pipeline 4; ZeRO 3) of BERT-Large, Llama 3 8B and 70B and gpt-oss-120b
 // on 8, 32, 128 and 512 H100, on one shared machine of two cores; of movements and strategies in `unity` for Inception-v3 on 192 V100 and
-// Llama 3 8B on 1,024 H100, and in `intra-op` on 128. They only decide where a search ends, never what a plan takes.
+// Llama 3 8B on 1,024 H100, and in `intra-op` on 128; of solvers in `alpa`, `unity` and `uniap` for GPT-3 6.7B, Wide-ResNet 4B, Qwen3 30B
+// and Llama 3 70B on 16 and 64 GPUs. They only decide where a search ends, never what a plan takes.
 
 #include "base/units.hpp"
 #include "pcg/plan/plan.hpp"
