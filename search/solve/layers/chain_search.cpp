@@ -115,8 +115,10 @@ pcg::Plan ChainSearch::plan_of(const ChainCandidate& c) const {
 double ChainSearch::confirm_answer(ChainCandidate& c) {
   pcg::Plan plan = plan_of(c);
   const sim::MemoryUse memory = problem_.oracle.memory(plan);
-  c.simulated = confirmation_.confirm(std::move(plan), base::Seconds(c.answer->seconds));
-  if (c.simulated) objectives_.emplace_back(*c.simulated, c.answer->seconds);
+  // Balanced stages may need more than the chain's memory, which leaves room for what it does not count: no answer to it, then.
+  const bool is_of_chain = c.answer->seconds < kUnlimited;
+  c.simulated = confirmation_.confirm(std::move(plan), is_of_chain ? std::optional(base::Seconds(c.answer->seconds)) : std::nullopt);
+  if (c.simulated && is_of_chain) objectives_.emplace_back(*c.simulated, c.answer->seconds);
   return (memory.peak - memory.capacity).value();
 }
 
