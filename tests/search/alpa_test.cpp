@@ -44,6 +44,19 @@ TEST_CASE("Alpa is not worse than its parts alone") {
   CHECK(alpa.objective->value() <= operators.objective->value() * 1.001);
 }
 
+TEST_CASE("Alpa with its own space is not worse than that alone, where sums of costs prefer other stages") {
+  test::Question q("{builtin: mlp-mnist}", 1, 4, 32);
+  q.model = chain_of_layers({1280, 2048, 1280, 1024, 512, 1536, 4096, 256, 1024, 1024});
+  const auto seconds = [&](search::AlpaConfig config) {
+    config.settings.micro_batches = 4;
+    config.parts.layers = 4;
+    return in_space(q, search::AlpaSpace::all, config).objective->value();
+  };
+  const double published = seconds({.replicas = false, .transfers = false, .parts = {.by = search::Clustering::layers}});
+  CHECK(seconds({}) > 1.02 * published);
+  CHECK(seconds({.has_published = true}) <= published);
+}
+
 TEST_CASE("Alpa simulates replicas with ZeRO by rule, too, unless updates are not shared out or its own space alone is asked for") {
   // Wide layers: sharing out the update is worth it.
   const test::Question q(

@@ -72,6 +72,21 @@ std::optional<Refusal> unlike_the_question(const Problem& problem, const AlpaCon
                 problem.model.name(), layers);
 }
 
+// The same question in Alpa's own space.
+AlpaConfig as_published(AlpaConfig config, AlpaSpace space, const Problem& problem) {
+  if (space == AlpaSpace::samples) {
+    config.settings.update_sharding = false;
+    return config;
+  }
+  config.replicas = false;
+  config.transfers = false;
+  config.parts.by = Clustering::layers;
+  config.submeshes = Submeshes::powers_of_two;
+  if (space == AlpaSpace::stages_alone)
+    config.parts.layers = std::max(config.parts.layers, static_cast<std::size_t>(problem.cluster.device_count()));
+  return config;
+}
+
 SettingsConfig settings_of(const AlpaConfig& config) {
   SettingsConfig settings = config.settings;
   if (config.intra_op == IntraOp::data) settings.zero = 0;
@@ -116,11 +131,16 @@ class AlpaSearch {
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
     const PipelineConfig pipelines = pipelines_of(space_, config_);
     const std::vector<StageShape> shapes = shapes_of(space_, config_);
+    const PipelineConfig published = pipelines_of(space_, as_published(config_, space_, problem_));
     std::size_t searched = 0;
     for (const PipelineSetting& setting : settings) {
       if (!budget_.take()) break;
       for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p));
       ++searched;
+      // The published sums prefer other stages; which are better, simulations say.
+      if (!config_.has_published || !confirmation_.has_plan() || confirmation_.best_plan()->micro_batches != setting.micro_batches)
+        continue;
+      for (PipelinePlan& p : plans(setting, shapes, published)) confirm(std::move(p));
     }
     std::vector<base::Fact> notes;
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
@@ -141,6 +161,7 @@ class AlpaSearch {
  private:
   void confirm(PipelinePlan p) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
+    if (before && estimate(p.plan, problem_.oracle) >= kEstimatesErr * *before) return;
     confirmation_.confirm(std::move(p.plan), p.expected);
     if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {*now, p.within_memory};
   }
@@ -317,16 +338,10 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.intra_op = static_cast<IntraOp>(o.choice("intra_op"));
       config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
     }
-    if (is_of_paper(o) && space == AlpaSpace::samples) {
-      config.settings.update_sharding = false;
-    } else if (is_of_paper(o)) {
-      config.replicas = false;
-      config.transfers = false;
-      config.parts.by = Clustering::layers;
-      config.submeshes = Submeshes::powers_of_two;
-      if (space == AlpaSpace::stages_alone)
-        config.parts.layers = std::max(config.parts.layers, static_cast<std::size_t>(problem.cluster.device_count()));
-    }
+    if (is_of_paper(o)) config = as_published(config, space, problem);
+    else
+      config.has_published = space == AlpaSpace::stages_alone ||
+                             (space == AlpaSpace::all && !o.given("transfers") && !o.given("clustering") && !o.given("submeshes"));
     return alpa_search(problem, space, config, c);
   };
   return p;

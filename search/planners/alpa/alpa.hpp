@@ -25,6 +25,7 @@ struct AlpaConfig {
   bool transfers = true;             // inter-stage transfers take time, unless they are signals
   PartsConfig parts;                 // what stages are made of
   Submeshes submeshes = Submeshes::all;
+  bool has_published = false;  // plans of Alpa's own space are candidates, too, for the best numbers of micro-batches
   IntraOp intra_op = IntraOp::ilp;
   // How tensors go between stages in the plans. The search itself counts inter-stage transfers with the local all-gather.
   pcg::BetweenStages between_stages = pcg::BetweenStages::local_all_gather;

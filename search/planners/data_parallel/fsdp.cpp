@@ -14,8 +14,6 @@
 namespace search {
 namespace {
 
-// Estimates are blind to contention, so that a simulation is rarely better than the estimate of another plan by more (megatron_search.cpp).
-constexpr double kEstimatesErr = 1.05;
 constexpr double kMostOfBudget = 0.25;     // of a search that has these plans beside its own
 constexpr const char* kName = "fsdp";      // of plans
 constexpr std::size_t kMostConfirmed = 4;  // of estimates so close to each other that which is simulated matters little

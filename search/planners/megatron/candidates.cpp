@@ -15,10 +15,6 @@
 namespace search {
 namespace {
 
-// Estimates are blind to contention, so that simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow
-// network, elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids).
-constexpr double kEstimateMargin = 1.05;
-
 // Plans that cannot be better than the best by a thousandth, which is less than the error of simulations, are not evaluated.
 constexpr double kLeastGain = 0.999;
 
@@ -70,7 +66,7 @@ double Candidates::best() const {
 
 bool Candidates::is_far(const Candidate& c) const {
   const double least = c.is_rough ? c.estimate / kMostBalanced : c.estimate;
-  return least >= kEstimateMargin * best();
+  return least >= kEstimatesErr * best();
 }
 
 bool Candidates::is_dominated(double seconds) const { return bounds_hold_ && kLeastGain * best() <= seconds; }
