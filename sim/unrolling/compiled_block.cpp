@@ -180,6 +180,8 @@ class Compiler {
     }
     make_ascending(e.after);
     std::ranges::sort(e.waits_on);
+    const auto is_launch = [&](std::uint32_t i) { return std::holds_alternative<HostLaunch>(out_.entries[i].work); };
+    e.follows_passes = moved.kind == CollectiveKind::send && e.waits_on.empty() && std::ranges::all_of(e.after, is_launch);
     return e;
   }
 

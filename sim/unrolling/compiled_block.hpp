@@ -91,6 +91,7 @@ struct Entry {
   std::vector<StreamId> streams;     // those that it occupies while it runs
   std::vector<std::uint32_t> after;  // entries of this block; sorted, unique
   std::vector<Crossing> waits_on;    // sorted
+  bool follows_passes = false;       // a message of samples: frameworks send it when the passes before are done
 };
 
 // 1 % of a block's kernels: small against the errors of iteration times (docs/accuracy.md).

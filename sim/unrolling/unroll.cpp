@@ -119,6 +119,7 @@ class Unroller {
       g.slowdown.push_back(profiles::device_profile(cluster_.device(folded_.representatives[c]).type).overlap_slowdown);
     }
     g.tasks.reserve(next_);
+    last_run_.assign(folded_.sizes.size(), kNoTask);
   }
 
   void emit(const BlockInstance& instance) {
@@ -142,8 +143,14 @@ class Unroller {
               (pass == Pass::forward) == forward && other != kNoInstance)
             wait_for(crossing, out_.instances[other], after);
       }
+      if (e.follows_passes)
+        for (const std::uint32_t c : folded_.transfers[std::get<TransferRun>(e.work).transfer].waits_for)
+          if (last_run_[c] != kNoTask) after.push_back(last_run_[c]);
       g.add(steps_[instance.block][i], streams, after);
     }
+    if (instance.merged) return;  // the passes before both
+    for (std::uint32_t i = 0; i < block.entries.size(); ++i)
+      if (const auto* run = std::get_if<KernelRun>(&block.entries[i].work)) last_run_[run->device_class] = instance.first + i;
   }
 
   // The number of a block, alone or merged with another one, among those that are compiled.
@@ -192,7 +199,7 @@ class Unroller {
                         static_cast<std::size_t>(micro_batch)];
   }
 
-  static constexpr std::uint32_t kNoInstance = 0xffffffff;
+  static constexpr std::uint32_t kNoInstance = 0xffffffff, kNoTask = 0xffffffff;
   const Program& program_;
   const Folded& folded_;
   const pcg::Plan& plan_;
@@ -204,6 +211,7 @@ class Unroller {
   std::vector<std::vector<std::uint32_t>> steps_;  // per block and entry
   std::vector<std::uint32_t> transfer_steps_;      // per transfer class, made once
   std::vector<std::uint32_t> instance_of_;         // [pass][stage][micro-batch], or kNoInstance
+  std::vector<std::uint32_t> last_run_;            // per class: of the passes before, or kNoTask
   std::uint32_t next_ = 0;
 };
 

@@ -7,15 +7,16 @@
 #include "planning.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/simulation.hpp"
+#include "tests/about.hpp"
 
 namespace {
 
 using pcg::GraphTensorRef;
 
 // Two convolutions, 3 x 3 and 5 x 5, by `rows` blocks of rows on as many devices.
-pcg::Plan plan(int rows) {
+pcg::Plan plan(int rows, int micro_batches = 1, std::int64_t samples = 4) {
   pcg::GraphBuilder b("images");
-  const GraphTensorRef x = b.input("x", {.sizes = {4, 8, 32, 24}, .element = pcg::Element::real});
+  const GraphTensorRef x = b.input("x", {.sizes = {samples, 8, 32, 24}, .element = pcg::Element::real});
   const GraphTensorRef first =
       b.add("first", pcg::Conv2d{.out = 16, .rows = {.kernel = 3, .padding = 1}, .columns = {.kernel = 3, .padding = 1}}, {x});
   b.add("second", pcg::Conv2d{.out = 8, .rows = {.kernel = 5, .padding = 2}, .columns = {.kernel = 5, .padding = 2}}, {first});
@@ -29,7 +30,8 @@ pcg::Plan plan(int rows) {
   pcg::Plan p;
   p.pcg = pcg::parallelize(g, shardings);
   p.gpus = rows;
-  p.training.global_batch = 4;
+  p.micro_batches = micro_batches;
+  p.training.global_batch = samples * micro_batches;
   for (const pcg::PcgNode& n : p.pcg.nodes()) {
     p.mapping.emplace_back();
     if (n.computes() && rows > 1) p.mapping.back().strides = {1};
@@ -50,6 +52,16 @@ TEST_CASE("rows of images: floor(k / 2) rows each way between neighbours, forwar
     const double first = 8 * row, second = 16 * 2 * row;           // channels times rows
     CHECK(bytes["send"].value() == neighbours * (first + 2 * second));
   }
+}
+
+TEST_CASE("rows of samples are sent when the micro-batch before is done: each adds as much") {
+  constexpr std::int64_t kMany = 1024;  // samples, so that no kernel waits for its launch
+  const auto simulated = [](int micro_batches) { return sim::simulate_plan(plan(4, micro_batches, kMany), test::dgx_a100(1, 4), {}); };
+  const double one = simulated(1).iteration_time.value(), two = simulated(2).iteration_time.value();
+  CHECK(simulated(3).iteration_time.value() - two == test::about(two - one, 1e-9));
+  const sim::SimulationResult many = simulated(256);
+  CHECK(many.iteration_time.value() == test::about(one + 255 * (two - one), 1e-9));
+  CHECK(many.simulated_micro_batches.value_or(256) < 16);
 }
 
 TEST_CASE("halos are kept for the backward pass: of a device between two others, those of both sides") {
