@@ -148,9 +148,11 @@ class MemoryCounter {
     std::vector<std::vector<WholeBytes>> next;  // the backward pass comes to the last of these next
     std::vector<double> kept = zeros();
     const auto is_kept = [&](int block) { return profiles::keeps_gathered(framework_, plan_, block); };
-    for (const auto& [block, members] : by_block(nodes))
-      if (is_kept(block))
-        for (std::size_t d = 0; d < kept.size(); ++d) kept[d] += whole_bytes(members)[d].weights;
+    for (const auto& [block, members] : by_block(nodes)) {
+      if (!is_kept(block)) continue;
+      const std::vector<WholeBytes> bytes = whole_bytes(members);
+      for (std::size_t d = 0; d < kept.size(); ++d) kept[d] += bytes[d].weights;
+    }
     for (const auto& [block, members] : by_block(nodes)) {
       std::vector<WholeBytes> bytes = whole_bytes(members);
       std::vector<double>& gathered = most[block] = zeros();

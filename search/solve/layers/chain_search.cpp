@@ -187,8 +187,13 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
     // GPipe has the same sum and needs more memory; where transfers overlap it may take less.
     if (is_enough() || config_.schedule || fitting->setting.stages == 1 || !fitting->setting.recomputes) continue;
     fitting->setting.schedule = pcg::ScheduleKind::gpipe;
-    if (estimate(plan_of(*fitting), problem_.oracle) < kTie * *confirmation_.best_time() && confirm_answer(*fitting) <= 0)
-      fitting_.push_back(std::move(*fitting));
+    if (estimate(plan_of(*fitting), problem_.oracle) >= kTie * *confirmation_.best_time()) continue;
+    if (confirm_answer(*fitting) > 0) {
+      fitting->chain = candidate(fitting->setting, fitting->chain.micro_batches)->chain;
+      fitting->answer = solve(fitting->chain, kUnlimited);
+      fitting = confirm(std::move(*fitting), solve);
+    }
+    if (fitting) fitting_.push_back(std::move(*fitting));
   }
   return has_plan;
 }
