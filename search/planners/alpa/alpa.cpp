@@ -339,9 +339,7 @@ Planner planner_of(AlpaSpace space, std::string about) {
       config.between_stages = static_cast<pcg::BetweenStages>(o.choice("between_stages"));
     }
     if (is_of_paper(o)) config = as_published(config, space, problem);
-    else
-      config.has_published = space == AlpaSpace::stages_alone ||
-                             (space == AlpaSpace::all && !o.given("transfers") && !o.given("clustering") && !o.given("submeshes"));
+    else config.has_published = space != AlpaSpace::samples && !o.given("transfers") && !o.given("clustering") && !o.given("submeshes");
     return alpa_search(problem, space, config, c);
   };
   return p;

@@ -184,7 +184,7 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
     if (!fitting) continue;
     has_plan = true;
     fitting_.push_back(*fitting);
-    // GPipe has the same sum and needs more memory; where transfers overlap it may take less.
+    // GPipe has the same sum and needs more memory, which its own chain counts; where transfers overlap it may take less.
     if (is_enough() || config_.schedule || fitting->setting.stages == 1 || !fitting->setting.recomputes) continue;
     fitting->setting.schedule = pcg::ScheduleKind::gpipe;
     if (estimate(plan_of(*fitting), problem_.oracle) >= kTie * *confirmation_.best_time()) continue;
