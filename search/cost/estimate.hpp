@@ -5,6 +5,7 @@
 // Start here:
 //   estimate.hpp  Estimator: variants of one plan; estimate(): one plan. All that other folders need
 //   pipeline.hpp  Pipeline: blocks of a program in the order of the schedule, each as a whole (StageBlock)
+//   margins.hpp   how far estimates and sums may be from simulations
 //   replay.hpp    replay(): the items of a block on the streams of a rank (RankStreams), at their costs (ItemCosts)
 
 #include <cstddef>
@@ -69,11 +70,6 @@ class Estimator {
   std::vector<std::vector<double>> movement_s_;  // per movement that the lowerer has numbered, and round
   std::vector<Pipeline> pipelines_;              // per device type in use
 };
-
-// Estimates are blind to contention, and simulations are rarely better: by at most a tenth where ZeRO 3 gathers weights on a slow network,
-// elsewhere by less than a fiftieth (Llama-70B on 64 H100, Llama-1B on 64 A100 with one 100 Gb/s NIC a node, whole grids). A plan whose
-// estimate is this times the best simulated time or more is not simulated.
-inline constexpr double kEstimatesErr = 1.05;
 
 // The estimate of one plan alone.
 [[nodiscard]] base::Seconds estimate(const pcg::Plan& plan, const sim::Oracle& oracle);

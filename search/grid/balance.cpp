@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "search/cost/estimate.hpp"
+#include "search/cost/margins.hpp"
 #include "sim/effort.hpp"
 
 namespace search {
@@ -114,14 +115,10 @@ struct Estimated {
   double seconds;
 };
 
-// A move is made that shortens an iteration by more: less is below what estimates can tell.
-constexpr double kLeastGain = 0.9995;
 // Of a schedule, in all moves of one search that are timed: a tenth of a second.
 constexpr double kMostPasses = 2e6;
-// Moves that are estimated whole where none seems to shorten the iteration: as many of the best, if they seem to lengthen it by less. The
-// costs of units leave out updates, what replicas exchange, and what only some layers of a stage do.
+// Moves that are estimated whole where none seems to shorten the iteration.
 constexpr std::size_t kMostDoubtful = 8;
-constexpr double kDoubtful = 1.05;
 
 class Search {
  public:
@@ -191,7 +188,7 @@ class Search {
   // Returns: whether some move from the best that does not seem to is better.
   bool try_doubtful() {
     const double best = best_->seconds;
-    for (std::size_t i = 0; i < std::min(kMostDoubtful, around_.size()) && around_[i].seconds < kDoubtful * best; ++i)
+    for (std::size_t i = 0; i < std::min(kMostDoubtful, around_.size()) && around_[i].seconds < kCostsOfUnitsErr * best; ++i)
       if (try_split(around_[i].split)) return true;
     return false;
   }

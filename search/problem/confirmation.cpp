@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -29,21 +29,21 @@ int degree_of(const pcg::PcgNode& node, std::string_view name) {
 
 bool lacks_less(const NeedsMemory& a, const NeedsMemory& b) { return a.needed - a.available < b.needed - b.available; }
 
-bool are_stages_equal(const pcg::Plan& plan) {
+}  // namespace
+
+std::vector<int> layers_per_stage(const pcg::Plan& plan) {
   std::set<std::pair<int, int>> layers;  // stage and block
   for (std::size_t n = 0; n < plan.stage.size(); ++n)
     if (const pcg::PcgNode& node = plan.pcg.nodes()[n]; node.computes() && plan.pcg.blocks()[static_cast<std::size_t>(node.block)].weighty)
       layers.emplace(plan.stage[n], node.block);
-  std::map<int, int> of_stage;
-  for (const auto& [stage, block] : layers) ++of_stage[stage];
-  return std::ranges::all_of(of_stage, [&](const auto& s) { return s.second == of_stage.begin()->second; }) &&
-         std::ssize(of_stage) == plan.stages;
+  std::vector<int> of_stage(static_cast<std::size_t>(plan.stages), 0);
+  for (const auto& [stage, block] : layers) ++of_stage[static_cast<std::size_t>(stage)];
+  return of_stage;
 }
-
-}  // namespace
 
 int mechanisms_of(const pcg::Plan& plan) {
   const int ranks = pcg::ranks_of(plan);
+  const std::vector<int> stages = layers_per_stage(plan);
   bool features = false, experts = false, on_parts = false;
   int of_attention = 1, of_norms = 1;  // shares of the positions
   for (const pcg::PcgNode& n : plan.pcg.nodes()) {
@@ -65,7 +65,7 @@ int mechanisms_of(const pcg::Plan& plan) {
                        of_norms > of_attention,
                        ranks > 1,
                        plan.chunks > 1,
-                       plan.stages > 1 && !are_stages_equal(plan),
+                       std::ranges::adjacent_find(stages, std::not_equal_to()) != stages.end(),
                        plan.schedule != pcg::ScheduleKind::one_f_one_b && plan.chunks == 1,
                        plan.lean_warm_up,
                        plan.recompute != pcg::Recompute::none,

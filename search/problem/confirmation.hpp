@@ -18,6 +18,9 @@ inline constexpr double kTie = 1.01;
 // it asks, and the note names the plainest.
 enum class Ties { to_plainest, to_quickest };
 
+// Returns: how many layers each virtual stage has.
+[[nodiscard]] std::vector<int> layers_per_stage(const pcg::Plan& plan);
+
 // Returns: how many mechanisms a plan has beyond whole replicas: kinds of cuts, pipelines, what saves memory, exchanges, rewrites, ...
 [[nodiscard]] int mechanisms_of(const pcg::Plan& plan);
 

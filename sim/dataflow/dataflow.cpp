@@ -7,6 +7,7 @@
 #include <tuple>
 #include <variant>
 
+#include "base/divisors.hpp"
 #include "sim/dataflow/movement.hpp"
 
 namespace sim {
@@ -148,15 +149,6 @@ std::vector<CopiedWeight> copied_weights(const pcg::Plan& plan, const FlowGraph&
   return found;
 }
 
-// Ascending.
-std::vector<std::size_t> prime_factors(std::size_t n) {
-  std::vector<std::size_t> factors;
-  for (std::size_t p = 2; p * p <= n; ++p)
-    for (; n % p == 0; n /= p) factors.push_back(p);
-  if (n > 1) factors.push_back(n);
-  return factors;
-}
-
 }  // namespace
 
 Synchronisation::Synchronisation(const pcg::Plan& plan, const FlowGraph& flow) : parts_(plan.pcg.nodes().size()) {
@@ -223,7 +215,8 @@ std::vector<SyncPattern> steps_of_sum(const SyncPattern& all) {
   std::vector<SyncPattern> steps;
   for (const auto& group : all.groups) {
     std::size_t step = 0, stride = 1;
-    for (const std::size_t factor : prime_factors(group.size())) {
+    for (const std::int64_t prime : base::prime_factors(std::ssize(group))) {
+      const auto factor = static_cast<std::size_t>(prime);
       if (step == steps.size()) steps.emplace_back();
       for (std::size_t first = 0; first < group.size(); ++first) {
         if (first / stride % factor != 0) continue;

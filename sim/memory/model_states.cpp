@@ -11,16 +11,6 @@
 namespace sim {
 namespace {
 
-// The states that a device keeps of a weight of which it holds `parameters`, if ZeRO leaves `share` to each.
-StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
-  const double gradient = pcg::shards_gradients(zero, policy) ? each.gradient * share : each.gradient + each.half_gradient;
-  return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
-          base::Bytes(parameters * gradient),
-          base::Bytes(parameters * each.between_updates() * (zero >= 1 ? share : 1)),
-          base::Bytes(parameters * each.update * (zero >= 1 ? share : 1)),
-          {}};
-}
-
 // Numbers that an optimizer keeps for each parameter.
 int optimizer_moments(pcg::Optimizer o) {
   if (o == pcg::Optimizer::adam) return 2;
@@ -59,6 +49,15 @@ WeightBytes stored(pcg::WeightStorage storage) {
 }
 
 }  // namespace
+
+StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share) {
+  const double gradient = pcg::shards_gradients(zero, policy) ? each.gradient * share : each.gradient + each.half_gradient;
+  return {base::Bytes(parameters * each.weight * (zero >= 3 ? share : 1)),
+          base::Bytes(parameters * gradient),
+          base::Bytes(parameters * each.between_updates() * (zero >= 1 ? share : 1)),
+          base::Bytes(parameters * each.update * (zero >= 1 ? share : 1)),
+          {}};
+}
 
 ModelStateBytes model_state_bytes(const pcg::TrainingConfig& t, const profiles::FrameworkProfile& framework) {
   const bool half = pcg::is_half(t.precision);

@@ -39,6 +39,9 @@ struct StateBytes {
   [[nodiscard]] base::Bytes total() const { return weights + gradients + optimizer + copies; }  // between updates
 };
 
+// What a device keeps of a weight of which it holds `parameters`, if a stage of ZeRO leaves `share` of what it shares out to each.
+[[nodiscard]] StateBytes states_of(int zero, const pcg::ZeroPolicy& policy, const ModelStateBytes& each, double parameters, double share);
+
 // One per device up to the last that holds a weight, numbered as the cluster's: every weight once per stage that reads it, less what ZeRO
 // stage `zero` shares out among those that hold copies, of the blocks that the plan names. `data` is dataflow_of(plan); `copies_columns` as
 // as below.

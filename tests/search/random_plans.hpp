@@ -145,11 +145,22 @@ inline std::vector<DrawnPlan> draw(Space space, const search::Problem& problem, 
 struct Judgement {
   double rank = 0;   // Spearman's correlation with simulated times
   double error = 0;  // mean of cost / simulated time - 1
+  // Of the best plan of any ten, spread evenly over those that were drawn, at most: its cost as a multiple of the least cost of the ten,
+  // and of its simulated time. Cut-offs below lose it (search/cost/margins.hpp).
+  double above_least = 1, above_simulated = 0;
 };
 
 inline Judgement judgement(const std::vector<Ranked>& pairs) {
   Judgement j{spearman(pairs)};
   for (const Ranked& p : pairs) j.error += (p.estimated / p.simulated - 1) / static_cast<double>(pairs.size());
+  const std::size_t sets = pairs.size() / 10;
+  for (std::size_t first = 0; first < sets; ++first) {
+    std::vector<Ranked> ten;
+    for (std::size_t i = 0; i < 10; ++i) ten.push_back(pairs[first + i * sets]);
+    const Ranked& best = *std::ranges::min_element(ten, {}, &Ranked::simulated);
+    j.above_least = std::max(j.above_least, best.estimated / std::ranges::min_element(ten, {}, &Ranked::estimated)->estimated);
+    j.above_simulated = std::max(j.above_simulated, best.estimated / best.simulated);
+  }
   return j;
 }
 

@@ -58,11 +58,41 @@ void rank_space(benchmark::State& state) {
   state.SetLabel(std::string(g.model) + " " + test::to_text(space));
   state.counters["own_rank"] = judged.own.rank;
   state.counters["own_error"] = judged.own.error;
+  state.counters["own_above_least"] = judged.own.above_least;
+  state.counters["own_above_simulated"] = judged.own.above_simulated;
+  state.counters["replay_above_least"] = judged.replay.above_least;
+  state.counters["replay_above_simulated"] = judged.replay.above_simulated;
   state.counters["replay_rank"] = judged.replay.rank;
   state.counters["replay_error"] = judged.replay.error;
 }
 
+// How much quicker a pipeline of the grid is with the best split of its layers than with a rough one, at most: by estimates, simulated.
+void balance_stages(benchmark::State& state) {
+  const Grid& g = kGrids[state.range(0)];
+  test::GridQuestion q(g.model, g.cluster, g.batch);
+  q.training.precision = g.precision;
+  const search::Problem problem = q.problem();
+  double estimated = 1, simulated = 1;
+  for ([[maybe_unused]] auto _ : state) {
+    for (int pipeline = 2; pipeline <= q.cluster.device_count(); ++pipeline)
+      for (const int chunks : {1, 2}) {
+        search::GridConfig c{.pipeline = pipeline, .data = q.cluster.device_count() / pipeline, .chunks = chunks, .balanced_stages = true};
+        c.micro_batch = 1;
+        if (chunks > 1) c.schedule = pcg::ScheduleKind::interleaved;
+        search::GridPlanner planner(problem);
+        const auto rough = search::megatron_plan(planner, c, search::Balance::rough), whole = search::megatron_plan(planner, c);
+        if (!rough || !whole) continue;
+        estimated = std::max(estimated, search::estimate(*rough, q.oracle) / search::estimate(*whole, q.oracle));
+        simulated = std::max(simulated, q.oracle.plan(*rough).iteration_time / q.oracle.plan(*whole).iteration_time);
+      }
+  }
+  state.SetLabel(g.model);
+  state.counters["estimated"] = estimated;
+  state.counters["simulated"] = simulated;
+}
+
 }  // namespace
 
+BENCHMARK(balance_stages)->DenseRange(0, 3)->Unit(benchmark::kSecond)->Iterations(1);
 BENCHMARK(estimate_grid)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(rank_space)->ArgsProduct({{0, 1, 2, 3}, {0, 1, 2, 3}})->Unit(benchmark::kSecond)->Iterations(1);

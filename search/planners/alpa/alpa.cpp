@@ -8,7 +8,9 @@
 #include <numeric>
 #include <set>
 
+#include "base/divisors.hpp"
 #include "search/cost/estimate.hpp"
+#include "search/cost/margins.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/problem/options.hpp"
 
@@ -23,12 +25,11 @@ const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp
 
 // The next divisors of the batch below and above one of them.
 std::vector<int> divisors_around(std::int64_t batch, int of) {
+  const std::vector<std::int64_t> all = base::divisors(batch);
+  const auto at = std::ranges::find(all, of);
   std::vector<int> around;
-  for (int m = of - 1; m >= 1 && around.empty(); --m)
-    if (batch % m == 0) around.push_back(m);
-  const std::size_t below = around.size();
-  for (int m = of + 1; m <= batch && around.size() == below; ++m)
-    if (batch % m == 0) around.push_back(m);
+  if (at != all.begin()) around.push_back(static_cast<int>(*std::prev(at)));
+  if (at != all.end() && std::next(at) != all.end()) around.push_back(static_cast<int>(*std::next(at)));
   return around;
 }
 
@@ -129,23 +130,12 @@ class AlpaSearch {
       confirm_sharded(problem_, context_, budget_, confirmation_);
     const std::vector<PipelineSetting> settings =
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
-    const PipelineConfig pipelines = pipelines_of(space_, config_);
-    const std::vector<StageShape> shapes = shapes_of(space_, config_);
-    const PipelineConfig published = pipelines_of(space_, as_published(config_, space_, problem_));
-    std::size_t searched = 0;
-    for (const PipelineSetting& setting : settings) {
-      if (!budget_.take()) break;
-      for (PipelinePlan& p : plans(setting, shapes, pipelines)) confirm(std::move(p));
-      ++searched;
-      // The published sums prefer other stages; which are better, simulations say.
-      if (!config_.has_published || !confirmation_.has_plan() || confirmation_.best_plan()->micro_batches != setting.micro_batches)
-        continue;
-      for (PipelinePlan& p : plans(setting, shapes, published)) confirm(std::move(p));
-    }
+    for (const PipelineSetting& setting : settings)
+      if (!confirm_pipelines(setting)) break;
     std::vector<base::Fact> notes;
     if (may_be_one_stage(config_) && cuts_in_every_way(space_, config_))
       notes = confirm_one_stage(problem_, config_.most_strategies, catalog_, budget_, confirmation_);
-    refine_between(shapes, pipelines);
+    refine_between();
     SearchResult r = std::move(confirmation_).result(budget_);
     if (best_ && best_->within_memory && r.objective == best_->simulated)
       notes.emplace_back("memory-limit-binds", best_->within_memory->is_proved, best_->within_memory->above_unlimited);
@@ -154,21 +144,35 @@ class AlpaSearch {
                                                      "every GPU has work, and {} cannot be cut into such stages, at most {}, for {} GPUs",
                                                      problem_.model.name(), config_.parts.most_stages(), problem_.cluster.device_count()));
     r.notes.insert(r.notes.end(), notes.begin(), notes.end());
-    if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", searched, catalog_.size());
+    if (space_ != AlpaSpace::one_stage) r.notes.emplace_back("stages-mapped", settings_, catalog_.size());
     return r;
   }
 
  private:
+  // Returns: whether the budget allowed it.
+  bool confirm_pipelines(const PipelineSetting& setting) {
+    if (!budget_.take()) return false;
+    ++settings_;
+    confirm(plans(setting, shapes_, pipelines_));
+    // The published sums prefer other stages; which are better, simulations say.
+    if (config_.has_published && confirmation_.has_plan() && confirmation_.best_plan()->micro_batches == setting.micro_batches)
+      confirm(plans(setting, shapes_, pipelines_of(space_, as_published(config_, space_, problem_))));
+    return true;
+  }
+
+  void confirm(std::vector<PipelinePlan> found) {
+    for (PipelinePlan& p : found) confirm(std::move(p));
+  }
   void confirm(PipelinePlan p) {
     const std::optional<base::Seconds> before = confirmation_.best_time();
-    if (before && estimate(p.plan, problem_.oracle) >= kEstimatesErr * *before) return;
+    if (before && estimate(p.plan, problem_.oracle) >= kReplaysOfCutsErr * *before) return;
     confirmation_.confirm(std::move(p.plan), p.expected);
     if (const auto now = confirmation_.best_time(); now && (!before || *now < *before)) best_ = {*now, p.within_memory};
   }
 
   // Other numbers of micro-batches than those near powers of two: the next divisors of the batch to either side of the best, for as long as
   // these are better.
-  void refine_between(std::span<const StageShape> shapes, const PipelineConfig& config) {
+  void refine_between() {
     if (config_.settings.micro_batches > 0) return;
     const std::vector<int> at_first = candidate_micro_batches(problem_.training.global_batch);
     std::set<int> tried(at_first.begin(), at_first.end());
@@ -179,10 +183,8 @@ class AlpaSearch {
         if (!tried.insert(m).second) continue;
         SettingsConfig of = settings_of(config_);
         of.micro_batches = m;
-        for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, of)) {
-          if (!budget_.take()) return;
-          for (PipelinePlan& p : plans(setting, shapes, config)) confirm(std::move(p));
-        }
+        for (const PipelineSetting& setting : candidate_settings(problem_.training.global_batch, of))
+          if (!confirm_pipelines(setting)) return;
       }
       is_better = confirmation_.best_time() < before;
     }
@@ -202,11 +204,10 @@ class AlpaSearch {
   // first, so that others soon prove worse, and the best so far is good whenever the time is up.
   std::vector<PipelineSetting> most_promising_first(std::vector<PipelineSetting> settings) {
     if (settings.size() < 2) return settings;
-    PipelineConfig first_pass = pipelines_of(space_, config_);
+    PipelineConfig first_pass = pipelines_;
     first_pass.within_memory = false;
     first_pass.most_strategies = std::min(first_pass.most_strategies, kFirstStrategies);
     if (first_pass.parts.by == Clustering::segments) first_pass.parts.by = Clustering::layers;
-    const std::vector<StageShape> shapes{shapes_of(space_, config_).front()};
     struct Estimated {
       PipelineSetting setting;
       double seconds = std::numeric_limits<double>::infinity();
@@ -219,7 +220,7 @@ class AlpaSearch {
       Estimated& e = estimated.emplace_back(Estimated{s});
       if (!first.take()) continue;
       e.setting.to_beat = best;
-      for (PipelinePlan& p : plans(e.setting, shapes, first_pass)) {
+      for (PipelinePlan& p : plans(e.setting, std::span(shapes_).first(1), first_pass)) {
         if (!problem_.oracle.memory(p.plan).fits()) continue;
         e.seconds = estimate(p.plan, problem_.oracle).value();
         e.plan = std::move(p.plan);
@@ -239,6 +240,9 @@ class AlpaSearch {
   AlpaSpace space_;
   AlpaConfig config_;
   const SearchContext& context_;
+  std::vector<StageShape> shapes_ = shapes_of(space_, config_);
+  PipelineConfig pipelines_ = pipelines_of(space_, config_);
+  std::size_t settings_ = 0;  // whose pipelines were searched
   Budget budget_{context_, config_.budget};
   std::optional<Best> best_;
   Confirmation confirmation_{problem_, context_, word(space_)};

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <ranges>
 
+#include "base/divisors.hpp"
 #include "search/cost/estimate.hpp"
+#include "search/cost/margins.hpp"
 #include "search/grid/grid_options.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/problem/options.hpp"
@@ -74,7 +77,7 @@ class QuickestSearch {
     std::size_t simulated = 0;
     for (EstimatedPlan& e : estimated_) {
       const std::optional<base::Seconds> best = confirmation_.best_time();
-      if (best && (e.seconds >= kEstimatesErr * best->value() || simulated == kMostConfirmed)) break;
+      if (best && (e.seconds >= kReplaysErr * best->value() || simulated == kMostConfirmed)) break;
       if (best && !budget_.take()) break;
       if (confirmation_.confirm(std::move(e.plan), base::Seconds(e.seconds))) ++simulated;
     }
@@ -90,7 +93,6 @@ class QuickestSearch {
 };
 
 constexpr int kStages = 3;
-constexpr std::int64_t kMostSizes = 1 << 16;  // nothing trains with nearly as many
 
 bool synchronises_once(const OptionValues& o) { return o.choice("synchronise") == 0; }
 
@@ -139,22 +141,16 @@ std::optional<OptionProblem> fsdp_contradiction(const OptionValues& o) {
   return contradiction_at(o, stage);
 }
 
-// The divisors of what a replica takes in an iteration, the largest first. A grid that cannot be made gives the planner's reason later.
-std::vector<std::int64_t> micro_batches_of(const Problem& problem, const GridConfig& config) {
-  const Attempt<Grid> grid = make_grid(config, problem.cluster.device_count(), problem.training.global_batch);
-  if (!grid || config.micro_batch > 0) return {config.micro_batch};
-  const std::int64_t samples = grid->micro_batch * grid->micro_batches;
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t count = 1; count <= std::min(samples, kMostSizes); ++count)
-    if (samples % count == 0) sizes.push_back(samples / count);
-  return sizes;
-}
-
-void add_micro_batches(const Problem& problem, const GridConfig& grid, const std::vector<pcg::Recompute>& recomputations,
+// Micro-batches are the divisors of what a replica takes in an iteration, the largest first, unless given. A grid that cannot be made gives
+// the planner's reason later.
+void add_micro_batches(const Problem& problem, const GridConfig& config, const std::vector<pcg::Recompute>& recomputations,
                        std::vector<GridConfig>& grids) {
-  for (const std::int64_t micro_batch : micro_batches_of(problem, grid))
+  std::vector<std::int64_t> sizes{config.micro_batch};
+  const Attempt<Grid> grid = make_grid(config, problem.cluster.device_count(), problem.training.global_batch);
+  if (grid && config.micro_batch == 0) sizes = base::divisors(grid->micro_batch * grid->micro_batches);
+  for (const std::int64_t micro_batch : sizes | std::views::reverse)
     for (const pcg::Recompute recompute : recomputations) {
-      grids.push_back(grid);
+      grids.push_back(config);
       grids.back().micro_batch = micro_batch;
       grids.back().recompute = recompute;
     }

@@ -18,6 +18,15 @@ double keep_busy(std::vector<double>& stream, Schedule::Segments s, double until
   return until;
 }
 
+// `seconds`: of an edge, with its gradient if it has one.
+template <class Seconds>
+MovementTimes times_of(EdgeKind edge, const Seconds& seconds) {
+  const double both = seconds(edge);
+  edge.has_gradient = false;
+  const double forward = seconds(edge);
+  return {forward, both - forward};
+}
+
 }  // namespace
 
 Schedule::Schedule(int devices, std::size_t operators, std::vector<Edge> edges)
@@ -180,23 +189,16 @@ Placements::Movement Placements::movement(const EdgeKind& edge, const Placement&
 
 const KnownMovement& Placements::between(const EdgeKind& edge, const Placement& from, const Placement& to) {
   const Movement m = movement(edge, from, to);
-  if (!m.is_new) return *m.known;
-  EdgeKind forward = edge;
-  forward.has_gradient = false;
-  MovementTimes& times = m.known->times;
-  times.forward = catalog_.movement_at_least(forward, *m.from, *m.to);
-  if (edge.has_gradient) times.backward = catalog_.movement_at_least(edge, *m.from, *m.to) - times.forward;
+  if (m.is_new) m.known->times = times_of(edge, [&](const EdgeKind& e) { return catalog_.movement_at_least(e, *m.from, *m.to); });
   return *m.known;
 }
 
 const KnownMovement& Placements::resolve(const EdgeKind& edge, const Placement& from, const Placement& to) {
   const Movement m = movement(edge, from, to);
   if (m.known->is_exact) return *m.known;
-  EdgeKind forward = edge;
-  forward.has_gradient = false;
-  const double there = catalog_.movement(forward, *m.from, *m.to), both = catalog_.movement(edge, *m.from, *m.to);
+  const MovementTimes exact = times_of(edge, [&](const EdgeKind& e) { return catalog_.movement(e, *m.from, *m.to); });
   MovementTimes& times = m.known->times;
-  times = {std::max(times.forward, there), std::max(times.backward, both - there)};
+  times = {std::max(times.forward, exact.forward), std::max(times.backward, exact.backward)};
   m.known->is_exact = true;
   ++found_out_;
   return *m.known;

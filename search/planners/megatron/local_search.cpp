@@ -1,7 +1,6 @@
 #include "search/planners/megatron/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -12,23 +11,17 @@
 #include <utility>
 #include <vector>
 
+#include "search/cost/margins.hpp"
+
 namespace search {
 namespace {
 
-// A step gains at least a thousandth.
-constexpr double kLeastProgress = 0.999;
-// Set by hand, as they say what is tried, and not what a plan takes. Where exchanges overlap that bounds take as serial, this part of a
-// bound is taken to stay.
-constexpr double kMostOverlapped = 0.6;
-// Other ranks may need more memory than the first, of which bounds are; of the budget, a part for the starts.
-constexpr double kLikelyToFit = 0.9, kMostForStarts = 0.5;
-constexpr std::size_t kTries = 3;  // of the families of a kind, until one fits
+constexpr double kMostForStarts = 0.5;  // of the budget
+constexpr std::size_t kTries = 3;       // of the families of a kind, until one fits
 
 // Schedules and exchanges of keys for which bounds hold.
 bool is_bounded(const GridConfig& c) {
-  using pcg::ScheduleKind;
-  constexpr std::array kBounded = {ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::gpipe, ScheduleKind::breadth_first};
-  return std::ranges::find(kBounded, c.schedule) != kBounded.end() && c.context_kind == ContextKind::ring && c.context_all_to_all == 1;
+  return std::ranges::find(kBoundedSchedules, c.schedule) != kBoundedSchedules.end() && c.context_kind == ContextKind::ring && c.context_all_to_all == 1;
 }
 
 class LocalSearch {
@@ -137,7 +130,7 @@ class LocalSearch {
   }
 
   bool step(std::size_t& at, const Family& family) {
-    const double worth = kLeastProgress * (by_simulation_ ? candidates_.best() : candidates_.estimate(at));
+    const double worth = kLeastGain * (by_simulation_ ? candidates_.best() : candidates_.estimate(at));
     if (family.least() >= worth) return false;
     std::optional<Candidates::Evaluation> evaluation = candidates_.evaluation_of(family.config);
     if ((evaluation && !by_simulation_) || !budget_.take()) return false;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/cost/margins.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 #include "search/planners/megatron/candidates.hpp"
 #include "search/planners/megatron/ranking.hpp"
@@ -19,9 +20,6 @@ namespace {
 // Parts of the budget: bounds of a large grid could take all of it, and plans that fit are worth more than bounds of all.
 constexpr double kMostForRanking = 0.3, kMostForLocalSearch = 0.5, kLeastForSimulations = 0.2;
 constexpr int kMostSimulated = 1000;  // some minutes of simulation on a large cluster
-
-// A plan whose estimate is so much better than the best is simulated before others are evaluated.
-constexpr double kClearlyBetter = 0.995;
 
 // Families of plans by their bounds, the least first, until all that are left cannot be better than the best.
 // Returns: how many plans there were to estimate.
@@ -41,7 +39,7 @@ std::size_t go_through_grid(Ranking& ranking, Candidates& candidates, Budget& bu
     }
     if (!evaluation) {
       evaluation = candidates.evaluate(family, false);
-      if (evaluation->best && candidates.estimate(*evaluation->best) < kClearlyBetter * candidates.best())
+      if (evaluation->best && candidates.estimate(*evaluation->best) < kLeastGain * candidates.best())
         candidates.simulate(*evaluation->best, "grid");
     }
     if (evaluation->is_refused) pruned.refused += family.variants.size();

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/divisors.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace search {
@@ -16,15 +17,6 @@ using pcg::Framework;
 using pcg::ScheduleKind;
 
 constexpr std::array<int GridConfig::*, 4> kDegrees = {&GridConfig::tensor, &GridConfig::pipeline, &GridConfig::data, &GridConfig::context};
-
-std::vector<int> prime_factors(int n) {
-  std::vector<int> primes;
-  for (int p = 2; n > 1; ++p) {
-    if (n % p == 0) primes.push_back(p);
-    while (n % p == 0) n /= p;
-  }
-  return primes;
-}
 
 // The experts of a layer, as many as all such layers have in common; 1 where there are none.
 std::int64_t experts_of(const pcg::Graph& model) {
@@ -79,10 +71,10 @@ class Neighbours {
 
   std::vector<GridConfig> run() && {
     for (int GridConfig::*from : kDegrees)
-      for (const int p : prime_factors(config_.*from))
-        for (int GridConfig::*to : kDegrees) move(from, to, p);
-    next_of(divisors(scope_.experts), &GridConfig::expert);
-    next_of(divisors(scope_.batch / config_.data), &GridConfig::micro_batch);
+      for (const std::int64_t p : base::prime_factors(config_.*from))
+        for (int GridConfig::*to : kDegrees) move(from, to, static_cast<int>(p));
+    next_of(base::divisors(scope_.experts), &GridConfig::expert);
+    next_of(base::divisors(scope_.batch / config_.data), &GridConfig::micro_batch);
     next_of(chunks_of(config_, scope_), &GridConfig::chunks);
     if (config_.pipeline > 1) add_most_chunks(config_);
     if (config_.pipeline > 1) toggle(&GridConfig::balanced_stages);
@@ -101,7 +93,7 @@ class Neighbours {
     add(c);
     if (c.pipeline <= config_.pipeline) return;
     // A longer pipeline wants more micro-batches; where they are few, it pays with chunks alone.
-    for (const std::int64_t m : divisors(config_.micro_batch))
+    for (const std::int64_t m : base::divisors(config_.micro_batch))
       if (m == 1 || scope_.batch / c.data % (m * c.pipeline) == 0) c.micro_batch = m;
     add(c);
     add_most_chunks(std::move(c));
@@ -229,17 +221,6 @@ MoveScope move_scope(const Problem& problem) {
           .layers = std::ranges::count_if(problem.model.blocks(), &pcg::Block::weighty),
           .experts = experts_of(problem.model),
           .has_sequence = has_sequence(problem.model)};
-}
-
-std::vector<std::int64_t> divisors(std::int64_t n) {
-  std::vector<std::int64_t> small, large;
-  for (std::int64_t d = 1; d * d <= n; ++d) {
-    if (n % d != 0) continue;
-    small.push_back(d);
-    if (d * d != n) large.push_back(n / d);
-  }
-  small.insert(small.end(), large.rbegin(), large.rend());
-  return small;
 }
 
 std::vector<int> chunks_of(const GridConfig& c, const MoveScope& scope) {

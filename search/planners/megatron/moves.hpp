@@ -23,9 +23,6 @@ struct MoveScope {
 };
 [[nodiscard]] MoveScope move_scope(const Problem& problem);
 
-// Ascending. Cost: O(sqrt n).
-[[nodiscard]] std::vector<std::int64_t> divisors(std::int64_t n);
-
 // Numbers of chunks that a pipeline of a grid may have: 1 to kFewChunks, and divisors of a stage's layers. Ascending.
 [[nodiscard]] std::vector<int> chunks_of(const GridConfig& config, const MoveScope& scope);
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/divisors.hpp"
 #include "search/grid/grid_plan.hpp"
 
 namespace search {
@@ -21,8 +22,8 @@ class Points {
   std::vector<GridConfig> run() && {
     // Small groups of devices with small micro-batches first: a budget that ends leaves out what needs most memory.
     std::vector<std::pair<std::int64_t, std::int64_t>> sizes;  // devices, micro-batch
-    for (const std::int64_t group : divisors(devices_))
-      for (const std::int64_t micro_batch : divisors(scope_.batch)) sizes.emplace_back(group, micro_batch);
+    for (const std::int64_t group : base::divisors(devices_))
+      for (const std::int64_t micro_batch : base::divisors(scope_.batch)) sizes.emplace_back(group, micro_batch);
     std::ranges::stable_sort(sizes, {},
                              [](const auto& size) { return static_cast<double>(size.first) * static_cast<double>(size.second); });
     for (const auto& [group, micro_batch] : sizes)
@@ -49,8 +50,8 @@ class Points {
 
   void add_pipelines(GridConfig c) {
     const std::int64_t rest = devices_ / c.tensor / c.context, from_data = c.expert / std::gcd(c.expert, c.context);
-    for (std::int64_t pipeline = 1; pipeline <= std::min(rest, std::max<std::int64_t>(1, scope_.layers)); ++pipeline) {
-      if (rest % pipeline != 0 || rest / pipeline % from_data != 0) continue;
+    for (const std::int64_t pipeline : base::divisors(rest)) {
+      if (pipeline > std::max<std::int64_t>(1, scope_.layers) || rest / pipeline % from_data != 0) continue;
       c.pipeline = static_cast<int>(pipeline);
       c.data = static_cast<int>(rest / pipeline);
       if (scope_.batch % (c.data * c.micro_batch) == 0) add_chunks(c);
@@ -81,15 +82,12 @@ class Points {
   const Wishes& wishes_;
   MoveScope scope_ = move_scope(problem_);
   std::int64_t devices_ = problem_.cluster.device_count();
-  std::vector<std::int64_t> experts_ = divisors(scope_.experts);
-  std::vector<std::int64_t> contexts_ = divisors(scope_.has_sequence ? devices_ : 1);
+  std::vector<std::int64_t> experts_ = base::divisors(scope_.experts);
+  std::vector<std::int64_t> contexts_ = base::divisors(scope_.has_sequence ? devices_ : 1);
   std::vector<GridConfig> points_;
 };
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A line of micro-batches ends where a larger one gains less than a tenth and takes this many times the best: products grow more
-// efficient with their size ever more slowly, and fewer micro-batches fill a pipeline worse.
-constexpr double kLeastGainOfMore = 0.9, kFarSlower = 1.5;
 
 // Memory for tensors of the device that has most.
 double most_room(const Problem& problem) {
@@ -129,10 +127,6 @@ class Ranker {
   }
 
  private:
-  struct Line {
-    double best = kNever;                  // seconds of the micro-batch before
-    std::size_t PrunedCounts::*over = {};  // larger micro-batches are pruned, for this reason
-  };
   [[nodiscard]] std::size_t plans_of(GridConfig c) const {
     std::size_t plans = 0;
     for (c.zero = 0; c.zero < zero_stages(c); ++c.zero)
@@ -144,8 +138,8 @@ class Ranker {
   }
 
   void add_cut(std::span<const GridConfig> points) {
-    Line& line = lines_[line_of(points.front())];
-    if (line.over != nullptr) return prune(points, ranking_.pruned.*line.over);
+    bool& is_too_big = is_too_big_[line_of(points.front())];
+    if (is_too_big) return prune(points, ranking_.pruned.too_big);
     double best = kNever;
     bool is_cut = false;
     for (const GridConfig& c : points) {
@@ -159,11 +153,8 @@ class Ranker {
       best = std::min(best, add_point(c));
     }
     if (!is_cut) return;
-    best_ = std::min(best_, best);
     // The memory that a micro-batch needs only grows with it.
-    if (best == kNever) line.over = &PrunedCounts::too_big;
-    else if (best > kLeastGainOfMore * line.best && best > kFarSlower * best_) line.over = &PrunedCounts::dominated;
-    line.best = best;
+    is_too_big = best == kNever;
   }
 
   // Returns the seconds of its quickest plan that fits.
@@ -187,8 +178,8 @@ class Ranker {
   const Wishes& wishes_;
   std::vector<pcg::Recompute> recomputations_;
   PlanBounds& bounds_;
-  double best_ = kNever, least_too_big_ = kNever;
-  std::map<decltype(line_of({})), Line> lines_;
+  double least_too_big_ = kNever;
+  std::map<decltype(line_of({})), bool> is_too_big_;
   Ranking ranking_;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/yaml/parse.hpp"
@@ -27,45 +26,38 @@ template <class T>
 std::optional<std::int64_t> only_if(bool matters, T value) {
   return matters ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
 }
-
-// Schedules for which the bounds of plans hold.
-constexpr std::array kSchedules = {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::breadth_first};
+template <auto member>
+std::optional<std::int64_t> always(const GridConfig& c) {
+  return static_cast<std::int64_t>(c.*member);
+}
 
 std::optional<std::int64_t> schedule_of(const GridConfig& c) {
-  return only_if(c.pipeline > 1, std::ranges::find(kSchedules, c.schedule) - kSchedules.begin());
+  return only_if(c.pipeline > 1, std::ranges::find(kBoundedSchedules, c.schedule) - kBoundedSchedules.begin());
 }
+
+std::optional<std::int64_t> zero_of(const GridConfig& c) { return only_if(c.data * c.context > 1, c.zero); }
+std::optional<std::int64_t> zero_with_pipeline_of(const GridConfig& c) { return c.pipeline > 1 ? zero_of(c) : std::nullopt; }
+std::optional<std::int64_t> dispatch_of(const GridConfig& c) { return only_if(c.expert > 1, c.dispatch); }
+std::optional<std::int64_t> sequence_parallel_of(const GridConfig& c) { return only_if(c.tensor > 1, c.sequence_parallel); }
 
 const std::vector<Axis>& axes() {
   static const std::vector<Axis> all = [] {
     std::vector<std::string> schedules;
-    for (const ScheduleKind k : kSchedules) schedules.push_back(pcg::name_of(k));
+    for (const ScheduleKind k : kBoundedSchedules) schedules.push_back(pcg::name_of(k));
     return std::vector<Axis>{
-        {"tensor", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.tensor); }},
-        {"pipeline", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.pipeline); }},
-        {"data", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.data); }},
-        {"context", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.context); }},
-        {"expert", {}, "degrees", [](const GridConfig& c) { return only_if(true, c.expert); }},
-        {"micro_batch", {}, "samples", [](const GridConfig& c) { return only_if(true, c.micro_batch); }},
+        {"tensor", {}, "degrees", always<&GridConfig::tensor>},
+        {"pipeline", {}, "degrees", always<&GridConfig::pipeline>},
+        {"data", {}, "degrees", always<&GridConfig::data>},
+        {"context", {}, "degrees", always<&GridConfig::context>},
+        {"expert", {}, "degrees", always<&GridConfig::expert>},
+        {"micro_batch", {}, "samples", always<&GridConfig::micro_batch>},
         {"chunks", {}, "virtual stages per GPU", [](const GridConfig& c) { return only_if(c.pipeline > 1, c.chunks); }},
-        {"zero", {{}, 0, 3}, "stages", [](const GridConfig& c) { return only_if(c.data * c.context > 1, c.zero); }, Wishes::Decided::all},
-        {"zero_with_pipeline",
-         {{}, 0, 3},
-         "stages beside stages of a pipeline",
-         [](const GridConfig& c) { return only_if(c.pipeline > 1 && c.data * c.context > 1, c.zero); },
-         Wishes::Decided::all},
-        {"recompute",
-         {pcg::names<pcg::Recompute>()},
-         "kinds",
-         [](const GridConfig& c) { return only_if(true, c.recompute); },
-         Wishes::Decided::all},
+        {"zero", {{}, 0, 3}, "stages", zero_of, Wishes::Decided::all},
+        {"zero_with_pipeline", {{}, 0, 3}, "stages beside stages of a pipeline", zero_with_pipeline_of, Wishes::Decided::all},
+        {"recompute", {pcg::names<pcg::Recompute>()}, "kinds", always<&GridConfig::recompute>, Wishes::Decided::all},
         {"schedule", {std::move(schedules)}, "schedules of pipelines", schedule_of},
-        {"dispatch",
-         {pcg::names<pcg::Dispatch>()},
-         "ways of tokens to experts",
-         [](const GridConfig& c) { return only_if(c.expert > 1, c.dispatch); }},
-        {"sequence_parallel", {{"false", "true"}}, "values beside tensor ranks", [](const GridConfig& c) {
-           return only_if(c.tensor > 1, c.sequence_parallel);
-         }}};
+        {"dispatch", {pcg::names<pcg::Dispatch>()}, "ways of tokens to experts", dispatch_of},
+        {"sequence_parallel", {{"false", "true"}}, "values beside tensor ranks", sequence_parallel_of}};
   }();
   return all;
 }
@@ -133,7 +125,7 @@ void Wishes::adapt(GridConfig& point) const {
   const auto wish = allowed_.find("schedule");
   if (wish == allowed_.end() || allow(point, Decided::point)) return;
   for (const std::int64_t i : wish->second) {
-    const ScheduleKind kind = kSchedules[static_cast<std::size_t>(i)];
+    const ScheduleKind kind = kBoundedSchedules[static_cast<std::size_t>(i)];
     const bool is_chunked = kind == ScheduleKind::interleaved || kind == ScheduleKind::breadth_first;
     if (is_chunked == (point.chunks > 1)) point.schedule = kind;
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The values that a user allows a search: of an axis with a list, no plan has another.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,6 +12,10 @@
 #include "search/problem/options.hpp"
 
 namespace search {
+
+// Those for which bounds of plans hold: others are tried beside them, and cannot be wished for.
+inline constexpr std::array kBoundedSchedules = {pcg::ScheduleKind::gpipe, pcg::ScheduleKind::one_f_one_b, pcg::ScheduleKind::interleaved,
+                                                 pcg::ScheduleKind::breadth_first};
 
 class Wishes {
  public:

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "search/cost/margins.hpp"
 #include "search/planners/data_parallel/data_parallel.hpp"
 
 namespace search {
@@ -78,8 +79,8 @@ class UniapSearch {
   // The quickest by their bounds first: what could not come near the best is left out.
   void solve() {
     for (ChainCandidate& c : candidates_) {
-      if (c.at_least >= kWorthSimulating * best_ || !search_.budget().take()) break;
-      c.answer = cheapest_chain(c.chain, kWorthSimulating * best_, search_.budget());
+      if (c.at_least >= kSumsOfLayersErr * best_ || !search_.budget().take()) break;
+      c.answer = cheapest_chain(c.chain, kSumsOfLayersErr * best_, search_.budget());
       if (search_.budget().time_is_up()) {
         ++open_;
       } else {

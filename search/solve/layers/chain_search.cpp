@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/divisors.hpp"
 #include "search/cost/estimate.hpp"
+#include "search/cost/margins.hpp"
 #include "search/grid/balance.hpp"
 #include "search/grid/grid_plan.hpp"
 #include "search/grid/stages.hpp"
@@ -18,7 +20,6 @@ constexpr double kMoreThanLacking = 1.05;
 constexpr double kLeastStep = 0.01;  // a share of the memory: an answer may leave some of it, so that it is the same with a little less
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kMostForEstimates = 0.3;  // of the budget that is left
-constexpr double kNearlyAsQuick = 1.04;    // balanced stages are rarely quicker by more than by half of that
 constexpr int kAllCuts = 2;                // of the catalog: layers are cut for samples and by tensor parallelism
 
 // Tensors that are read after the layer next to the one that makes them: an encoder's result, by every layer of a decoder.
@@ -63,11 +64,11 @@ ChainSearch::ChainSearch(const Problem& problem, const ChainSearchConfig& config
       keeps_scores_(std::ranges::count(recomputations_of(problem.model), pcg::Recompute::selective) > 0),
       layers_skipped_(count_of_skips(problem.model)) {
   constexpr std::int64_t kMostMicroBatches = 1 << 16;  // that are tried unasked: nothing trains with nearly as many
-  const std::int64_t batch = problem.training.global_batch, asked = config.micro_batches;
-  for (std::int64_t m = asked > 0 ? asked : 1; m <= std::min(batch, asked > 0 ? asked : kMostMicroBatches); ++m)
-    if (batch % m == 0) micro_batches_.push_back(static_cast<int>(m));
-  for (int s = 1; s <= problem.cluster.device_count(); ++s)
-    if (problem.cluster.device_count() % s == 0 && (config.stages == 0 || config.stages == s)) stages_.push_back(s);
+  const std::int64_t asked = config.micro_batches;
+  for (const std::int64_t m : base::divisors(problem.training.global_batch))
+    if (asked > 0 ? m == asked : m <= kMostMicroBatches) micro_batches_.push_back(static_cast<int>(m));
+  for (const std::int64_t s : base::divisors(problem.cluster.device_count()))
+    if (config.stages == 0 || config.stages == s) stages_.push_back(static_cast<int>(s));
 }
 
 std::optional<Refusal> ChainSearch::refusal() const {
@@ -141,7 +142,7 @@ std::vector<const ChainCandidate*> ChainSearch::ordered(const std::vector<ChainC
   std::map<const ChainCandidate*, double> estimates;
   const base::Seconds enough = budget_.left() * (1 - kMostForEstimates);
   for (const ChainCandidate* c : all) {
-    if (budget_.left() < enough || c->answer->seconds >= kWorthSimulating * all.front()->answer->seconds) break;
+    if (budget_.left() < enough || c->answer->seconds >= kSumsOfLayersErr * all.front()->answer->seconds) break;
     estimates[c] = estimate(plan_of(*c), problem_.oracle).value();
   }
   // The best of the published space first, so that no other plan is worse than it.
@@ -201,7 +202,7 @@ bool ChainSearch::confirm_best(const std::vector<ChainCandidate>& candidates, co
 void ChainSearch::confirm_balanced() {
   std::ranges::stable_sort(fitting_, {}, &ChainCandidate::simulated);
   for (const ChainCandidate& c : fitting_) {
-    if (*c.simulated > kNearlyAsQuick * *fitting_.front().simulated || !budget_.take()) return;
+    if (*c.simulated > kBalancingGains * *fitting_.front().simulated || !budget_.take()) return;
     if (c.setting.stages == 1) continue;
     if (std::optional<ChainCandidate> better = balanced(c)) confirm_answer(*better);
   }

@@ -16,9 +16,6 @@
 
 namespace search {
 
-// Times the best objective: the cost model is not off by more among plans of one model.
-inline constexpr double kWorthSimulating = 1.25;
-
 struct ChainSearchConfig {
   SearchLimits budget = kDefaultEffort;
   std::optional<pcg::ScheduleKind> schedule;  // nullopt: 1F1B, and the published one

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/divisors.hpp"
 #include "search/grid/repeated_layers.hpp"
 #include "search/grid/stages.hpp"
 #include "search/solve/layers/chain_costs.hpp"
@@ -105,8 +106,8 @@ ShortModel short_model(const pcg::Graph& model) {
 
 std::vector<LayerCut> layer_cuts(int devices) {
   std::vector<LayerCut> all;
-  for (int tensor = 1; tensor <= devices; ++tensor) {
-    if (devices % tensor != 0) continue;
+  for (const std::int64_t divisor : base::divisors(devices)) {
+    const auto tensor = static_cast<int>(divisor);
     const int samples = devices / tensor;
     all.push_back({samples, tensor, true});
     if (samples > 1 && tensor > 1) all.push_back({samples, tensor, false});

@@ -89,6 +89,28 @@ double slowest(std::initializer_list<const sim::Cost*> costs) {
   return std::max(device, host);
 }
 
+// What a strategy costs wherever its points are: kernels and what a device keeps of weights and their state.
+StrategyCost cost_on_device(const OperatorKind& kind, const sim::NodeLayouts& layouts, std::uint32_t node,
+                            const sim::ModelStateBytes& state, const pcg::TrainingConfig& training, sim::CostTable& costs) {
+  StrategyCost cost;
+  cost.kernels = slowest({&costs.forward(node), &costs.input_gradient(node), &costs.weight_gradient(node)});
+  cost.forward = slowest({&costs.forward(node)});
+  cost.buffering = slowest({&costs.gradient_buffer(node)});
+  double parameters = 0;
+  for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
+    if (!kind.is_weight[i]) continue;
+    const double elements = layouts.input_gradients[i].shard_elements(), share = 1.0 / layouts.inputs[i].shape.copy;
+    if (kind.has_gradient[i]) parameters += elements;
+    const sim::ModelStateBytes each = kind.has_gradient[i] ? state : sim::ModelStateBytes{.weight = state.weight, .gradient = 0};
+    for (int zero = 0; zero < 4; ++zero)
+      cost.state_bytes[static_cast<std::size_t>(zero)] += sim::states_of(zero, {}, each, elements, share).total().value();
+  }
+  const auto device = [](const sim::Cost::OnType& t) { return t.device.value(); };  // the host's time is the iteration's
+  if (parameters > 0)
+    cost.update = std::ranges::max(costs.optimizer(training.optimizer, parameters).on_type | std::views::transform(device));
+  return cost;
+}
+
 }  // namespace
 
 double seconds_of(const StrategyCost& cost, const Objective& w) {
@@ -169,12 +191,6 @@ bool OperatorCatalog::can_use(KindNumber k, int devices) {
   return at->second;
 }
 
-std::vector<LayoutNumber> OperatorCatalog::numbers(const std::vector<sim::Layout>& layouts) {
-  std::vector<LayoutNumber> n;
-  for (const sim::Layout& l : layouts) n.push_back(movements_.number(l));
-  return n;
-}
-
 const StrategyTable& OperatorCatalog::plain_table(KindNumber k, int devices) {
   const auto [at, is_new] = plain_tables_.try_emplace({k, devices});
   if (!is_new) return at->second;
@@ -199,58 +215,62 @@ double OperatorCatalog::alone_seconds(KindNumber k, int devices) {
   return std::ranges::max(table.costs, {}, &StrategyCost::kernels).kernels;
 }
 
-// One plan, in which every strategy has a specimen.
+// One plan, in which every sharding has a specimen: strategies that share it differ in which device is at which point.
 StrategyTable OperatorCatalog::table_of(KindNumber k, std::vector<Strategy> strategies, int devices) {
   const OperatorKind& kind = kinds_[k];
   StrategyTable table{.strategies = std::move(strategies)};
   problem_.oracle.spend(sim::kCostStrategy.of(table.strategies.size(), devices));
-  for (const Strategy& s : table.strategies) table.is_plain.push_back(is_plain_cut(s, devices, machine_size()));
-  const Specimens specimens = specimens_of(kind, table.strategies.size());
+  std::vector<const Strategy*> first;  // of each specimen
+  for (const Strategy& s : table.strategies)
+    if (first.empty() || first.back()->sharding != s.sharding) first.push_back(&s);
+  const Specimens specimens = specimens_of(kind, first.size());
   std::vector<Strategy> of_node(specimens.graph.nodes().size());
-  for (std::size_t s = 0; s < table.strategies.size(); ++s) of_node[specimens.nodes[s]] = table.strategies[s];
+  for (std::size_t i = 0; i < first.size(); ++i) of_node[specimens.nodes[i]] = *first[i];
   const pcg::Plan plan = plan_of_strategies(problem_, specimens.graph, of_node);
   const std::vector<std::uint32_t> nodes = operators_of(plan.pcg);
   const sim::FlowGraph flow = sim::flow_graph(plan);
-  const profiles::FrameworkProfile& framework = problem_.oracle.framework(plan.training);
-  sim::CostTable costs(plan, flow, problem_.cluster, framework);
-  const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, framework);
-  for (const std::uint32_t specimen : specimens.nodes) {
-    const std::uint32_t n = nodes[specimen];
+  const sim::ModelStateBytes state = sim::model_state_bytes(plan.training, problem_.oracle.framework(plan.training));
+  sim::CostTable costs(plan, flow, problem_.cluster, problem_.oracle.framework(plan.training));
+  std::vector<base::DeviceId> name(static_cast<std::size_t>(this->devices()));  // of each device of a specimen in a strategy
+  auto s = table.strategies.begin();
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::uint32_t n = nodes[specimens.nodes[i]];
     const sim::NodeLayouts& layouts = flow.layouts[n];
-    StrategyCost& cost = table.costs.emplace_back();
-    cost.kernels = slowest({&costs.forward(n), &costs.input_gradient(n), &costs.weight_gradient(n)});
     const sim::InternalMovements inside = sim::internal_movements(plan, flow, n);
-    cost.forward = slowest({&costs.forward(n)});
-    cost.buffering = slowest({&costs.gradient_buffer(n)});
-    for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
-      for (const sim::Movement& m : side->before) cost.inside += movements_.seconds(m);
-      for (const sim::Movement& m : side->after) cost.inside += movements_.seconds(m);
-      if (side == &inside.forward) cost.forward += cost.inside;
-    }
+    StrategyCost common = cost_on_device(kind, layouts, n, state, plan.training, costs);
     for (const pcg::TensorShape& output : plan.pcg.shard_outputs(pcg::NodeId(n)))
-      cost.kept_bytes += pcg::bytes_of(output, plan.training.precision).value();
-    double parameters = 0;
-    for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
-      if (!kind.is_weight[i]) continue;
-      const auto elements = static_cast<double>(layouts.input_gradients[i].shape.shard().elements());
-      const double shared = elements / layouts.inputs[i].shape.copy;
-      if (!kind.has_gradient[i]) {
-        for (std::size_t zero = 0; zero < 4; ++zero) cost.state_bytes[zero] += (zero < 3 ? elements : shared) * state.weight;
-        continue;
+      common.kept_bytes += pcg::bytes_of(output, plan.training.precision).value();
+    for (; s != table.strategies.end() && s->sharding == first[i]->sharding; ++s) {
+      const std::vector<base::DeviceId> at = pcg::devices_of(s->view, s->sharding);
+      for (std::size_t p = 0; p < at.size(); ++p) name[layouts.points[p].value] = at[p];
+      const auto rename = [&](std::vector<base::DeviceId>& to) {
+        for (base::DeviceId& d : to) d = name[d.value];
+      };
+      StrategyCost& cost = table.costs.emplace_back(common);
+      for (const sim::InternalMovements::Side* side : {&inside.forward, &inside.backward}) {
+        for (const std::vector<sim::Movement>* movements : {&side->before, &side->after})
+          for (sim::Movement m : *movements) {
+            for (sim::Transfer& t : m.rounds | std::views::join) rename(t.group);
+            cost.inside += movements_.seconds(m);
+          }
+        if (side == &inside.forward) cost.forward += cost.inside;
       }
-      parameters += elements;
-      cost.state_bytes[0] += elements * (state.weight + state.gradient + state.between_updates());
-      cost.state_bytes[1] += elements * (state.weight + state.gradient) + shared * state.between_updates();
-      cost.state_bytes[2] += elements * state.weight + shared * (state.gradient + state.between_updates());
-      cost.state_bytes[3] += shared * (state.weight + state.gradient + state.between_updates());
-      cost.synchronisation +=
-          movements_.all_reduce_seconds(movements_.number(layouts.input_gradients[i]), base::Bytes(elements * state.gradient));
+      const auto numbers = [&](const std::vector<sim::Layout>& of_tensors) {
+        std::vector<LayoutNumber> list;
+        for (sim::Layout l : of_tensors) {
+          rename(l.devices);
+          list.push_back(movements_.number(l));
+        }
+        return list;
+      };
+      table.is_plain.push_back(is_plain_cut(*s, devices, machine_size()));
+      table.layouts.push_back(
+          {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
+      for (std::size_t w = 0; w < kind.inputs.size(); ++w)
+        if (kind.is_weight[w] && kind.has_gradient[w])
+          cost.synchronisation += movements_.all_reduce_seconds(table.layouts.back().input_gradients[w],
+                                                                base::Bytes(layouts.input_gradients[w].shard_elements() * state.gradient));
     }
-    const auto device = [](const sim::Cost::OnType& t) { return t.device.value(); };  // the host's time is the iteration's
-    if (parameters > 0)
-      cost.update = std::ranges::max(costs.optimizer(problem_.training.optimizer, parameters).on_type | std::views::transform(device));
-    table.layouts.push_back(
-        {numbers(layouts.inputs), numbers(layouts.outputs), numbers(layouts.input_gradients), numbers(layouts.output_gradients)});
   }
   return table;
 }

@@ -190,7 +190,8 @@ class OperatorCatalog {
   // Throws: base::InputError when a device does not support the precision.
   // Cost: O(strategies) costs and layouts, once.
   [[nodiscard]] const StrategyTable& table(KindNumber k, DeviceBlock block);
-  // These strategies alone, of a planner that has rules for them; not remembered.
+  // These strategies alone, of a planner that has rules for them; not remembered. Those of one sharding that follow each other are on the
+  // same devices, each at a point.
   // Throws: as strategies() does.
   // Cost: O(strategies) costs and layouts.
   [[nodiscard]] StrategyTable table_of(KindNumber k, std::vector<Strategy> strategies, int devices);
@@ -212,7 +213,6 @@ class OperatorCatalog {
 
  private:
   [[nodiscard]] const StrategyTable& plain_table(KindNumber k, int devices);
-  [[nodiscard]] std::vector<LayoutNumber> numbers(const std::vector<sim::Layout>& layouts);
 
   const Problem& problem_;
   int most_cut_;

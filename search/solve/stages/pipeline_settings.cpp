@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "base/divisors.hpp"
 #include "search/solve/stages/pipelines.hpp"
 
 namespace search {
@@ -38,10 +39,10 @@ std::vector<std::pair<int, bool>> updates(const SettingsConfig& config) {
 std::vector<int> stage_sizes(const topology::Cluster& cluster, Submeshes submeshes, std::size_t most_stages) {
   const int devices = cluster.device_count(), machine = static_cast<int>(cluster.domain_devices(0).size());
   std::vector<int> sizes;
-  for (int size = 1; size <= devices; ++size) {
+  for (const std::int64_t divisor : base::divisors(devices)) {
+    const auto size = static_cast<int>(divisor);
     const bool is_in_shape = submeshes == Submeshes::all || size % machine == 0 || std::has_single_bit(static_cast<unsigned>(size));
-    if (is_in_shape && devices % size == 0 && static_cast<std::size_t>(devices / size) < 2 * most_stages &&
-        (machine % size == 0 || size % machine == 0))
+    if (is_in_shape && static_cast<std::size_t>(devices / size) < 2 * most_stages && (machine % size == 0 || size % machine == 0))
       sizes.push_back(size);
   }
   return sizes;
@@ -54,15 +55,13 @@ double least_of_stages(int size, const pcg::Graph& graph, const PipelineSetting&
 }
 
 std::vector<int> candidate_micro_batches(std::int64_t global_batch) {
-  constexpr int kMost = 1024;
+  constexpr int kMost = 10;  // power of two
+  std::vector<std::int64_t> all = base::divisors(global_batch);
+  std::erase_if(all, [](std::int64_t m) { return m > 2 << kMost; });
   std::set<int> found;
-  for (int wanted = 2; wanted <= kMost; wanted *= 2) {
-    int nearest = 1;
-    for (int m = 2; m <= 2 * kMost && m <= global_batch; ++m)
-      if (global_batch % m == 0 && std::abs(std::log2(m) - std::log2(wanted)) < std::abs(std::log2(nearest) - std::log2(wanted)))
-        nearest = m;
-    if (nearest > 1) found.insert(nearest);
-  }
+  for (int power = 1; power <= kMost; ++power)
+    found.insert(static_cast<int>(*std::ranges::min_element(all, {}, [&](std::int64_t m) { return std::abs(std::log2(m) - power); })));
+  found.erase(1);
   return {found.begin(), found.end()};
 }
 

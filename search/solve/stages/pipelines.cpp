@@ -8,6 +8,7 @@
 #include <deque>
 #include <numeric>
 
+#include "search/cost/margins.hpp"
 #include "search/grid/stages.hpp"
 #include "search/solve/operators/strategies.hpp"
 #include "search/solve/stages/stage_mapping.hpp"
@@ -19,12 +20,6 @@ namespace {
 constexpr std::size_t kMostRuledOut = 12;  // stages that turn out not to fit, one after another
 // Costs of memory: these times the seconds of a micro-batch, in the cheapest plan, for the whole memory of a device.
 constexpr std::array kMemoryMultipliers = {0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0};
-// The bound of stages counts for every operator the longer of its device's and its host's time; hosts that are ahead may make it less.
-constexpr double kBoundTooLarge = 1.1;
-constexpr double kFarTooLarge = 1.3;  // times the memory: other stages would not help, costlier memory may
-// Stages within the memory may cost this times the cheapest ones without a limit, and no others are searched: as cheapest_stages() is
-// exact to.
-constexpr double kHardlyCostlier = 1.01;
 
 bool same(const Mapping::Part& a, const Mapping::Part& b) {
   return a.tree.kinds == b.tree.kinds && a.first == b.first && a.last == b.last && a.edges == b.edges;
@@ -187,7 +182,8 @@ std::vector<int> sizes_of(const PipelineSearch& s, std::span<const StageShape> s
     const bool is_asked_for = std::ranges::any_of(shapes, [&](const StageShape& shape) {
       return size <= shape.largest_block && (size < s.catalog.devices() ? shape.most_stages > 1 : shape.fewest_stages <= 1);
     });
-    if (is_asked_for && least_of_stages(size, s.graph, s.setting, s.catalog) < kBoundTooLarge * s.setting.to_beat) sizes.push_back(size);
+    if (is_asked_for && least_of_stages(size, s.graph, s.setting, s.catalog) < kBoundsOfStagesErr * s.setting.to_beat)
+      sizes.push_back(size);
   }
   return sizes;
 }
@@ -276,7 +272,7 @@ void search_shape(PartsSearch& parts, Mapping& mapping, StageMapping& stages, bo
     if (may_improve && (is_first ? !fits && memory.peak <= kFarTooLarge * memory.capacity : !memory_is_free && fits))
       if (std::optional<PipelinePlan> within =
               plan_within_memory(parts, *cuts, staged.numbers_of(*cuts, placed, mapping), answer.unlimited)) {
-        if (!fits && *within->expected < kHardlyCostlier * base::Seconds(cuts->seconds)) {
+        if (!fits && *within->expected < kNextSlowest * base::Seconds(cuts->seconds)) {
           answer.closest = std::move(within);
           answer.fits = true;
           return;

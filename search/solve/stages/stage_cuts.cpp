@@ -5,13 +5,13 @@
 #include <limits>
 #include <map>
 
+#include "search/cost/margins.hpp"
 #include "sim/effort.hpp"
 
 namespace search {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kNextSlowest = 1.01;  // times the slowest stage that was tried before: what the header promises
 
 // Whether a stage that is asked for has these devices and parts.
 bool may_be_stage(const GivenStages& given, const StageRun& run) {
