@@ -21,7 +21,8 @@ constexpr std::size_t kTries = 3;       // of the families of a kind, until one 
 
 // Schedules and exchanges of keys for which bounds hold.
 bool is_bounded(const GridConfig& c) {
-  return std::ranges::find(kBoundedSchedules, c.schedule) != kBoundedSchedules.end() && c.context_kind == ContextKind::ring && c.context_all_to_all == 1;
+  return std::ranges::find(kBoundedSchedules, c.schedule) != kBoundedSchedules.end() && c.context_kind == ContextKind::ring &&
+         c.context_all_to_all == 1;
 }
 
 class LocalSearch {
