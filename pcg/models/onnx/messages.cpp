@@ -238,6 +238,7 @@ bool copy_thin(CodedInputStream& in, int depth, std::string& out) {
   };
   while (const std::uint32_t tag = in.ReadTag()) {
     const std::uint32_t field = tag >> 3;
+    if (field == 0) return false;  // no message has such a field
     std::uint64_t value = 0;
     std::uint32_t length = 0;
     std::string inner;

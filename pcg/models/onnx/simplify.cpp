@@ -33,7 +33,12 @@ class Elements {
   std::map<std::string, Element> of_;
 };
 
+// A value is forgotten once all that read it are evaluated: masks are large.
 void evaluate(Model& model) {
+  std::map<std::string, std::size_t> readers;
+  for (const Value& v : model.outputs) ++readers[v.name];
+  for (const Node& n : model.nodes)
+    for (const std::string& input : n.inputs) ++readers[input];
   std::vector<Node> left;
   for (Node& n : model.nodes) {
     std::vector<const Tensor*> inputs;
@@ -44,9 +49,14 @@ void evaluate(Model& model) {
       known = known && (input.empty() || (inputs.back() != nullptr && inputs.back()->is_known() && !inputs.back()->trained));
     }
     // Refused here, the node is met again as a part of the graph, which says what is wrong with it.
-    const auto result = known ? folded(n, inputs) : base::Attempt<std::optional<Tensor>>(std::optional<Tensor>());
-    if (result && *result) model.initializers.insert_or_assign(n.outputs[0], **result);
-    else left.push_back(std::move(n));
+    auto result = known ? folded(n, inputs) : base::Attempt<std::optional<Tensor>>(std::optional<Tensor>());
+    if (!result || !*result) {
+      left.push_back(std::move(n));
+      continue;
+    }
+    for (const std::string& input : n.inputs)
+      if (--readers[input] == 0) model.initializers.erase(input);
+    model.initializers.insert_or_assign(n.outputs[0], std::move(**result));
   }
   model.nodes = std::move(left);
 }
