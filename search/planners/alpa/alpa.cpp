@@ -153,8 +153,9 @@ class AlpaSearch {
   bool confirm_pipelines(const PipelineSetting& setting) {
     if (!budget_.take()) return false;
     ++settings_;
+    // Sums over cuts of samples alone, and the published ones, prefer other stages; which are better, simulations say.
+    if (space_ == AlpaSpace::all && config_.has_published) confirm(plans(setting, shapes_, pipelines_of(AlpaSpace::samples, config_)));
     confirm(plans(setting, shapes_, pipelines_));
-    // The published sums prefer other stages; which are better, simulations say.
     if (config_.has_published && confirmation_.has_plan() && confirmation_.best_plan()->micro_batches == setting.micro_batches)
       confirm(plans(setting, shapes_, pipelines_of(space_, as_published(config_, space_, problem_))));
     return true;
