@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t kFirstStrategies = 6;  // strategies of an operator in the first pass, and plain ones
 constexpr std::int64_t kMostLayers = 1000;
 constexpr double kShareOfFirstPass = 0.5;  // of the budget, at most
+// Settings, the most promising ones, that are searched with cuts by samples alone first: this takes little effort, and finds stages where
+// the search over all cuts ends before it has any.
+constexpr std::size_t kBySamples = 2;
 
 const char* word(AlpaSpace space) { return std::array{"alpa", "inter-op", "pp-dp", "intra-op"}[static_cast<std::size_t>(space)]; }
 
@@ -130,6 +133,9 @@ class AlpaSearch {
       confirm_sharded(problem_, context_, budget_, confirmation_);
     const std::vector<PipelineSetting> settings =
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
+    if (space_ == AlpaSpace::all && config_.has_published)
+      for (const PipelineSetting& setting : std::span(settings).first(std::min(settings.size(), kBySamples)))
+        confirm(plans(setting, shapes_, pipelines_of(AlpaSpace::samples, config_)));
     for (const PipelineSetting& setting : settings)
       if (!confirm_pipelines(setting)) break;
     std::vector<base::Fact> notes;
@@ -153,9 +159,8 @@ class AlpaSearch {
   bool confirm_pipelines(const PipelineSetting& setting) {
     if (!budget_.take()) return false;
     ++settings_;
-    // Sums over cuts of samples alone, and the published ones, prefer other stages; which are better, simulations say.
-    if (space_ == AlpaSpace::all && config_.has_published) confirm(plans(setting, shapes_, pipelines_of(AlpaSpace::samples, config_)));
     confirm(plans(setting, shapes_, pipelines_));
+    // The published sums prefer other stages; which are better, simulations say.
     if (config_.has_published && confirmation_.has_plan() && confirmation_.best_plan()->micro_batches == setting.micro_batches)
       confirm(plans(setting, shapes_, pipelines_of(space_, as_published(config_, space_, problem_))));
     return true;
