@@ -30,8 +30,7 @@ std::set<std::string_view> common_names(const pcg::Graph& graph, const pcg::Grap
   std::map<std::string_view, const pcg::GraphNode*> by_name;
   for (const pcg::GraphNode& n : model.nodes()) by_name.emplace(n.name, &n);
   std::set<std::string_view> common;
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const pcg::GraphNode& node = graph.nodes()[n];
+  for (const pcg::GraphNode& node : graph.nodes()) {
     const auto at = by_name.find(node.name);
     if (at == by_name.end()) continue;
     const pcg::GraphNode& other = *at->second;
@@ -66,22 +65,13 @@ void add_to(std::vector<Group>& groups, Group o) {
   ++group.count;
 }
 
-// "[mlp, norm]", "{from: 50257, to: 50304}".
-std::string in_a_line(const base::Yaml& y) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const base::Yaml& item : y.items) add(in_a_line(item));
-  for (const base::Yaml::Entry& e : y.entries) add(e.key + ": " + in_a_line(e.value));
-  return y.is_sequence() ? "[" + text + "]" : y.is_map() ? "{" + text + "}" : y.scalar;
-}
-
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Settings settings_of(const base::Yaml& map, const std::string& before = {}) {
   Settings out;
   for (const base::Yaml::Entry& e : map.entries)
     if (e.value.is_map()) std::ranges::move(settings_of(e.value, before + e.key + "."), std::back_inserter(out));
-    else out.emplace_back(before + e.key, in_a_line(e.value));
+    else out.emplace_back(before + e.key, e.value.is_scalar() ? e.value.scalar : base::flow_text(e.value));
   return out;
 }
 
@@ -107,11 +97,8 @@ struct Operator {
 
   [[nodiscard]] std::string kind() const { return std::string(pcg::kind_name(*node->operation())); }
   [[nodiscard]] PlacedCut placed() const {
-    PlacedCut p{cut_text(*node->space, node->sharding), devices};
-    std::ranges::sort(p.devices);
-    const auto repeated = std::ranges::unique(p.devices);
-    p.devices.erase(repeated.begin(), repeated.end());
-    return p;
+    const std::set<base::DeviceId> each(devices.begin(), devices.end());
+    return {cut_text(*node->space, node->sharding), {each.begin(), each.end()}};
   }
 };
 
@@ -174,7 +161,6 @@ PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second) {
   std::map<std::pair<std::string_view, std::string>, const Operator*> left;  // of the second plan, by name and kind
   for (const Operator& o : others) left.emplace(std::pair(std::string_view(o.node->name), o.kind()), &o);
   for (const Operator& o : mine) {
-    ++c.operators;
     const auto at = left.find({o.node->name, o.kind()});
     if (at == left.end()) {
       add_to(c.others, {.kind = o.kind(), .first = o.placed(), .second = {}, .name = o.node->name});
@@ -190,11 +176,10 @@ PlanComparison compare_plans(const pcg::Plan& first, const pcg::Plan& second) {
     const bool is_reordered = a == b;
     add_to(c.others, {.kind = o.kind(), .first = std::move(a), .second = std::move(b), .is_reordered = is_reordered, .name = o.node->name});
   }
-  for (const Operator& o : others) {
-    if (!left.contains({o.node->name, o.kind()})) continue;
-    ++c.operators;
-    add_to(c.others, {.kind = o.kind(), .first = {}, .second = o.placed(), .name = o.node->name});
-  }
+  c.operators = mine.size() + left.size();
+  for (const Operator& o : others)
+    if (left.contains({o.node->name, o.kind()}))
+      add_to(c.others, {.kind = o.kind(), .first = {}, .second = o.placed(), .name = o.node->name});
   std::ranges::stable_sort(c.others, std::greater<>(), &OperatorDifference::count);
   return c;
 }

@@ -24,10 +24,7 @@ constexpr double kShareOfPipelines = 0.3;
 constexpr double kShareOfRewriting = 0.25;  // of the candidates: `graphs` limits it, too, and leaves time enough
 
 Cuts cuts_of(const NamedFlags& given) {
-  const auto may = [&](std::string_view word) {
-    const auto at = given.find(std::string(word));
-    return at == given.end() || at->second;
-  };
+  const auto may = [&](const std::string& word) { return !given.contains(word) || given.at(word); };
   return {may("samples"), may("features"), may("reduction"), may("heads")};
 }
 
@@ -76,19 +73,17 @@ std::vector<Chain> rewrite(UnitySearch& s) {
   s.budget.add_part(part.counted(), part.ended_by());
   Chain plain, any, apart, alone;
   const std::vector<std::size_t> best = s.model.quickest();
-  bool has_apart = false;
   for (std::size_t segment = 0; segment < s.model.segments(); ++segment) {
     const std::vector<Variant>& variants = s.model.variants(segment);
     alone.push_back({&variants[best[segment]].part});
     plain.push_back({&variants[0].part});
     const auto taken = std::ranges::find(variants, true, &Variant::is_apart);
-    has_apart = has_apart || taken != variants.end();
     apart.push_back({taken != variants.end() ? &taken->part : &variants[0].part});
     Link& link = any.emplace_back();
     for (const Variant& v : variants) link.push_back(&v.part);
   }
   if (!s.config.joint) return {alone};
-  return has_apart ? std::vector{plain, any, apart} : std::vector{plain, any};
+  return apart != plain ? std::vector{plain, any, apart} : std::vector{plain, any};
 }
 
 // Replicas of the quickest variant of each segment: what rewrites alone gain, whatever the budget leaves to the mapping.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <queue>
 #include <set>
 
@@ -91,8 +90,8 @@ bool takes_apart(const rules::Rule& rule) {
 // are equal.
 class Rewriting {
  public:
-  // `matcher`: of the rules, on any graph; null: there are none.
-  Rewriting(const SegmentGraph& segment, VariantMaker maker, std::span<const rules::Rule> rules, rules::Matcher* matcher,
+  // `matcher`: of the rules, on any graph.
+  Rewriting(const SegmentGraph& segment, VariantMaker maker, std::span<const rules::Rule> rules, rules::Matcher& matcher,
             const VariantsConfig& config, Budget& budget)
       : segment_(segment), maker_(maker), rules_(rules), matcher_(matcher), config_(config), budget_(budget) {}
 
@@ -104,10 +103,10 @@ class Rewriting {
     add(std::move(itself), start);
     take_apart(start);
     while (!queue_.empty() && evaluated_ < config_.graphs && !budget_.is_spent()) {
-      const Open open = queue_.top();
+      const auto [seconds, number] = queue_.top();
       queue_.pop();
-      if (open.seconds > config_.threshold * best_) break;
-      expand(open);
+      if (seconds > config_.threshold * best_) break;
+      expand(number);
     }
     std::ranges::stable_sort(found_.begin() + 1, found_.end(), {}, &Variant::seconds);
     std::vector<Variant> kept;
@@ -118,49 +117,40 @@ class Rewriting {
   [[nodiscard]] std::size_t evaluated() const { return evaluated_; }  // rewritten graphs
 
  private:
-  struct Open {
-    double seconds = 0;
-    std::size_t number = 0;  // of `found_`
-    std::shared_ptr<const pcg::Pcg> graph;
-    bool operator<(const Open& o) const { return seconds != o.seconds ? seconds > o.seconds : number > o.number; }
-  };
-
   void add(Variant v, pcg::Pcg graph) {
     best_ = std::min(best_, v.seconds);
-    queue_.push({v.seconds, found_.size(), std::make_shared<const pcg::Pcg>(std::move(graph))});
+    queue_.emplace(v.seconds, found_.size());
     found_.push_back(std::move(v));
+    graphs_.push_back(std::move(graph));
   }
 
   // A tensor that is joined along a dim cannot be cut there, so that what was computed in parts has to move. Rules that compute with the
   // parts instead take one part away at a time, and nothing is gained before the last: they are applied as often as they go, and the graph
   // is kept whatever its operators cost by themselves.
   void take_apart(const pcg::Pcg& start) {
-    if (matcher_ == nullptr) return;
     std::vector<RuleApplied> rules;
-    std::optional<pcg::Pcg> apart;
+    pcg::Pcg apart = start;
     std::optional<Variant> v;
     while (!budget_.time_is_up()) {
-      const pcg::Pcg& from = apart ? *apart : start;
-      matcher_->restart(from);
-      std::optional<rules::Rewritten> next;
-      for (const rules::Match& match : matcher_->matches()) {
+      matcher_.restart(apart);
+      const std::size_t before = rules.size();
+      for (const rules::Match& match : matcher_.matches()) {
         if (!takes_apart(rules_[match.rule]) || !takes_first_part(match)) continue;
-        base::Attempt<rules::Rewritten> rewritten = rules::apply(rules_[match.rule], match, from, {});
+        base::Attempt<rules::Rewritten> rewritten = rules::apply(rules_[match.rule], match, apart, {});
         if (!rewritten) continue;
         rules.push_back({rules_[match.rule].name, rules.empty() ? found_.front().seconds : rules.back().seconds});
-        next = std::move(*rewritten);
+        apart = std::move(rewritten->graph);
         break;
       }
-      if (!next) break;
-      apart = std::move(next->graph);
-      v = maker_.variant(pcg::with_stored_weights(pcg::serial(*apart)));
+      if (rules.size() == before) break;
+      v = maker_.variant(pcg::with_stored_weights(pcg::serial(apart)));
       if (v) rules.back().seconds = v->seconds;
     }
     if (!v || !seen_.insert(key(*v)).second) return;
     ++evaluated_;
     v->rules = std::move(rules);
     v->is_apart = true;
-    add(std::move(*v), std::move(*apart));
+    add(std::move(*v), std::move(apart));
   }
 
   // The match takes the first part of a concat of many tensors; the others are taken apart next.
@@ -168,18 +158,18 @@ class Rewriting {
     return std::ranges::all_of(m.views, [](const rules::ConcatAsTwo& c) { return c.begin == 0 && c.cut == 1; });
   }
 
-  void expand(const Open& open) {
-    if (matcher_ == nullptr) return;
-    matcher_->restart(*open.graph);
-    for (const rules::Match& match : matcher_->matches()) {
+  void expand(std::size_t number) {
+    const pcg::Pcg& graph = graphs_[number];
+    matcher_.restart(graph);
+    for (const rules::Match& match : matcher_.matches()) {
       if (evaluated_ >= config_.graphs || !budget_.take()) return;
       const rules::Rule& rule = rules_[match.rule];
-      base::Attempt<rules::Rewritten> rewritten = rules::apply(rule, match, *open.graph, {});
+      base::Attempt<rules::Rewritten> rewritten = rules::apply(rule, match, graph, {});
       if (!rewritten) continue;
       std::optional<Variant> v = maker_.variant(pcg::with_stored_weights(pcg::serial(rewritten->graph)));
       if (!v || !seen_.insert(key(*v)).second) continue;
       ++evaluated_;
-      v->rules = found_[open.number].rules;
+      v->rules = found_[number].rules;
       v->rules.push_back({rule.name, v->seconds});
       if (v->seconds <= config_.threshold * best_) add(std::move(*v), std::move(rewritten->graph));
     }
@@ -188,12 +178,14 @@ class Rewriting {
   const SegmentGraph& segment_;
   VariantMaker maker_;
   std::span<const rules::Rule> rules_;
-  rules::Matcher* matcher_;
+  rules::Matcher& matcher_;
   const VariantsConfig& config_;
   Budget& budget_;
   double best_ = std::numeric_limits<double>::infinity();  // seconds
   std::vector<Variant> found_;
-  std::priority_queue<Open> queue_;
+  std::deque<pcg::Pcg> graphs_;                 // of `found_`; those that are there stay in their place
+  using Open = std::pair<double, std::size_t>;  // seconds, and which of `found_`
+  std::priority_queue<Open, std::vector<Open>, std::greater<>> queue_;
   std::set<std::vector<std::uint64_t>> seen_;
   std::size_t evaluated_ = 0;
 };
@@ -228,11 +220,9 @@ class Names {
 
 // Per node: the occurrences of rules that a cut after it would part. The last operator of a segment stays, so that a cut after an
 // operator that is taken apart is in the way, too.
-std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const rules::Rule> rules,
-                                            const std::optional<rules::Matcher>& matcher) {
+std::vector<std::size_t> occurrences_parted(const pcg::Graph& graph, std::span<const rules::Rule> rules, const rules::Matcher& matcher) {
   std::vector<std::size_t> parted(graph.nodes().size(), 0);
-  if (!matcher) return parted;
-  for (const rules::Match& m : matcher->matches()) {
+  for (const rules::Match& m : matcher.matches()) {
     const auto [first, last] = std::ranges::minmax(m.nodes, {}, &pcg::NodeId::value);
     const std::uint32_t end = takes_apart(rules[m.rule]) ? last.value + 1 : last.value;
     for (std::uint32_t n = first.value; n < end; ++n) ++parted[n];
@@ -245,7 +235,6 @@ SegmentGraph segment_graph(const pcg::Graph& whole, const std::vector<KindNumber
   SegmentGraph s;
   if (segment.first) s.first_kind = kinds[*segment.first];
   std::map<pcg::GraphTensorRef, pcg::GraphTensorRef> now;
-  std::uint32_t count = 0;
   std::vector<bool> read_outside(whole.nodes().size(), false);
   for (std::uint32_t n = 0; n < read_outside.size(); ++n)
     if (!std::ranges::binary_search(segment.operators, n))
@@ -263,16 +252,14 @@ SegmentGraph segment_graph(const pcg::Graph& whole, const std::vector<KindNumber
         const pcg::GraphNode& source = whole.node(t.node);
         const bool is_first = segment.first == t.node.value;
         BASE_CHECK(is_first || is_source(source), "\"{}\" is outside the segment that reads it", source.name);
-        if (is_first) s.first = pcg::GraphNodeId(count);
+        if (is_first) s.first = pcg::GraphNodeId(s.is_shared.size());
         at->second = is_first ? builder.input(source.name, whole.shape(t)) : builder.add_raw(source.name, source.op, {}).front();
         s.is_shared.push_back(read_outside[t.node.value]);
-        ++count;
       }
       inputs.push_back(at->second);
     }
     const std::vector<pcg::GraphTensorRef> outputs = builder.add_raw(node.name, node.op, std::move(inputs));
     s.is_shared.push_back(false);
-    ++count;
     for (std::size_t o = 0; o < outputs.size(); ++o) now[{pcg::GraphNodeId(n), static_cast<int>(o)}] = outputs[o];
   }
   s.graph = std::move(builder).build();
@@ -295,7 +282,7 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
     : graph_(graph),
       rules_(rules),
       // Nodes of a PCG without parallelism are those of its graph.
-      matcher_(rules.empty() ? std::nullopt : std::optional(rules::Matcher(rules, pcg::parallelize(graph, pcg::unsharded(graph))))),
+      matcher_(rules, pcg::parallelize(graph, pcg::unsharded(graph))),
       catalog_(catalog),
       shapes_(shapes),
       segments_(segments_of(graph, bottlenecks(graph), fewest, occurrences_parted(graph, rules, matcher_))) {
@@ -310,8 +297,7 @@ RewrittenModel::RewrittenModel(const pcg::Graph& graph, std::size_t fewest, std:
 void RewrittenModel::rewrite(const VariantsConfig& config, const Estimate& estimate, Budget& budget) {
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     if (example_[s] != s) continue;
-    Rewriting rewriting(segment_graphs_[s], {segment_graphs_[s], catalog_, estimate}, rules_, matcher_ ? &*matcher_ : nullptr, config,
-                        budget);
+    Rewriting rewriting(segment_graphs_[s], {segment_graphs_[s], catalog_, estimate}, rules_, matcher_, config, budget);
     std::vector<Variant>& variants = variants_[s] = rewriting.run();
     for (Variant& v : variants) v.part = part_of(v.graph, v.segment, v.kinds, catalog_, shapes_);
     evaluated_ += rewriting.evaluated();

@@ -87,7 +87,7 @@ class RewrittenModel {
  private:
   const pcg::Graph& graph_;
   std::span<const rules::Rule> rules_;
-  std::optional<rules::Matcher> matcher_;  // where there are rules: they are compiled once
+  rules::Matcher matcher_;  // of the rules, which are compiled once
   OperatorCatalog& catalog_;
   BranchShapes& shapes_;
   std::vector<Segment> segments_;

@@ -1,5 +1,3 @@
-// Bottom-up: level n holds graphs of n operators.
-
 #include "search/rules/generation/families.hpp"
 
 #include <algorithm>
@@ -164,7 +162,7 @@ struct Enumeration {
   std::vector<GraphClass> classes;
   std::unordered_map<std::uint64_t, std::vector<Id>> classes_by_hash;
   std::size_t most;                                            // operators of a graph
-  std::vector<std::map<Id, std::vector<Id>>> levels;           // entries by type
+  std::vector<std::map<Id, std::vector<Id>>> levels;           // by number of operators: entries by type
   std::map<std::tuple<Id, std::uint8_t, Numbers>, Id> splits;  // the number that both parts of a split share
   Id next_operator = 0;
   Enumerated result;

@@ -77,19 +77,17 @@ class OperatorReader {
     if (parameters == Parameters::none || (parameters == Parameters::function && !r_.take("["))) return all_.push_back(n);
     if (parameters != Parameters::function) r_.expect("[");
     switch (parameters) {
-      case Parameters::function: all_.push_back({.kind = kind, .function = function()}); break;
+      case Parameters::function: n.function = function(); break;
       case Parameters::axis:
         for (const std::uint8_t axis : axes()) all_.push_back({.kind = kind, .axis = axis});
-        break;
-      case Parameters::size: all_.push_back({.kind = kind, .at = r_.size()}); break;
-      case Parameters::two_sizes:
-        n.at = r_.size(), r_.expect(","), n.by = r_.size();
-        all_.push_back(n);
-        break;
-      case Parameters::degree: all_.push_back({.kind = kind, .degree = r_.degree()}); break;
+        return r_.expect("]");
+      case Parameters::size: n.at = r_.size(); break;
+      case Parameters::two_sizes: n.at = r_.size(), r_.expect(","), n.by = r_.size(); break;
+      case Parameters::degree: n.degree = r_.degree(); break;
       default: r_.fail(fmt::format("{} is in a list of a family as \"split\" or \"layouts\" only", name_of(kind)));
     }
     r_.expect("]");
+    all_.push_back(n);
   }
 
   // Both halves, cut at each of the sizes: "split[0 at m l]".

@@ -10,10 +10,8 @@
 namespace rules {
 
 std::optional<TypedEquation> TypedEquation::make(Equation statement) {
-  std::optional<std::vector<Types>> left = types_of(statement.left, statement.variables);
-  if (!left) return std::nullopt;
-  std::optional<std::vector<Types>> right = types_of(statement.right, statement.variables);
-  if (!right) return std::nullopt;
+  auto left = types_of(statement.left, statement.variables), right = types_of(statement.right, statement.variables);
+  if (!left || !right) return std::nullopt;
   return TypedEquation({.statement = std::move(statement), .left_types = std::move(*left), .right_types = std::move(*right)});
 }
 

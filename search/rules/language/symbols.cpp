@@ -12,13 +12,6 @@ constexpr std::int64_t kDivisor = 30 * 30 * 30 * 30;  // every degree symbol's v
 constexpr std::size_t kMostTerms = 4;                 // of a sum of letters in the table
 using Table = std::map<Numbers, std::string>;
 
-Numbers drawn_for(char letter) {
-  base::Random random(static_cast<std::uint64_t>(letter));
-  Numbers n;
-  for (std::int64_t& v : n) v = kDivisor * static_cast<std::int64_t>(1009 + random.below(60000));
-  return n;
-}
-
 void add_sums(Table& table, const Numbers& sum, const std::string& letters) {
   for (char c = letters.empty() ? 'a' : letters.back(); c <= 'z'; ++c) {
     const Numbers more = plus(sum, symbol(c));
@@ -44,7 +37,10 @@ Numbers minus(Numbers a, const Numbers& b) {
 Numbers symbol(char letter) {
   static const std::array<Numbers, 26> all = [] {
     std::array<Numbers, 26> drawn;
-    for (char c = 'a'; c <= 'z'; ++c) drawn[index_of(c)] = drawn_for(c);
+    for (char c = 'a'; c <= 'z'; ++c) {
+      base::Random random(static_cast<std::uint64_t>(c));
+      for (std::int64_t& v : drawn[index_of(c)]) v = kDivisor * static_cast<std::int64_t>(1009 + random.below(60000));
+    }
     return drawn;
   }();
   return all[index_of(letter)];

@@ -32,12 +32,6 @@ struct Rebuild {
   }
 };
 
-void mark_used(const Term& t, std::uint8_t at, std::vector<bool>& used) {
-  if (used[at]) return;
-  used[at] = true;
-  for (const std::uint8_t i : t.nodes[at].inputs) mark_used(t, i, used);
-}
-
 }  // namespace
 
 int Term::count(Kind k) const { return static_cast<int>(std::ranges::count(nodes, k, &Node::kind)); }
@@ -45,7 +39,9 @@ int Term::operators() const { return static_cast<int>(nodes.size()) - count(Kind
 
 Term canonical(const Term& t) {
   std::vector<bool> used(t.nodes.size());
-  for (const std::uint8_t o : t.outputs) mark_used(t, o, used);
+  for (const std::uint8_t o : t.outputs) used[o] = true;
+  for (std::size_t i = used.size(); i-- > 0;)  // operators come after their inputs
+    for (const std::uint8_t in : t.nodes[i].inputs) used[in] = used[in] || used[i];
   std::map<std::uint8_t, Node> variables;
   for (std::size_t i = 0; i < t.nodes.size(); ++i)
     if (used[i] && t.nodes[i].kind == Kind::variable) variables.emplace(t.nodes[i].variable, t.nodes[i]);

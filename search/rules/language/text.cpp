@@ -28,6 +28,14 @@ bool adds_up(const Numbers& left, Variables variables, std::size_t from, int ter
   return false;
 }
 
+// Whether a size of the variables is a sum that has this letter.
+bool is_letter_of(char letter, Variables variables) {
+  for (const Variable& v : variables)
+    for (std::size_t d = 0; d < v.types[0].rank; ++d)
+      if (letters_of(dim_size(v.types, d)).value_or("").find(letter) != std::string::npos) return true;
+  return false;
+}
+
 bool has_letters_of(const Numbers& size, Variables variables) {
   const auto letters = letters_of(size);
   return letters && !letters->empty() && std::ranges::all_of(*letters, [&](char c) { return is_letter_of(c, variables); });
@@ -104,9 +112,8 @@ class TermReader {
   }
 
   std::optional<std::uint8_t> variable(std::string_view name) const {
-    for (std::size_t v = 0; v < variables_.size(); ++v)
-      if (variables_[v].name == name) return static_cast<std::uint8_t>(v);
-    return std::nullopt;
+    const auto at = std::ranges::find(variables_, name, &Variable::name);
+    return at == variables_.end() ? std::nullopt : std::optional(static_cast<std::uint8_t>(at - variables_.begin()));
   }
 
   // "w.1+u.1"; of a split also "k+l", letters of sizes.
@@ -219,13 +226,6 @@ std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, Var
 
 bool names_size(const Node& n, const Numbers& size, Variables variables) {
   return dims_adding_to(size, variables) || (is_split(n.kind) && has_letters_of(size, variables));
-}
-
-bool is_letter_of(char letter, Variables variables) {
-  for (const Variable& v : variables)
-    for (std::size_t d = 0; d < v.types[0].rank; ++d)
-      if (letters_of(dim_size(v.types, d)).value_or("").find(letter) != std::string::npos) return true;
-  return false;
 }
 
 std::string to_text(const Term& t, Variables variables) {

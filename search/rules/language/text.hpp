@@ -29,8 +29,6 @@ struct VariableDim {
 // Returns: the dims of variables that add up to typing sizes, by which a text names a split's position and a constant's sizes: the fewest,
 // the first by variable and dim; nullopt: no four dims do.
 [[nodiscard]] std::optional<std::vector<VariableDim>> dims_adding_to(const Numbers& sizes, std::span<const Variable> variables);
-// Returns: whether a size of the variables is a sum that has this letter.
-[[nodiscard]] bool is_letter_of(char letter, std::span<const Variable> variables);
 // Returns: whether a text can name a size that a node has as an attribute: dims add up to it, or, for a split's position, its letters are
 // some that variables' sizes are sums of.
 [[nodiscard]] bool names_size(const Node& n, const Numbers& size, std::span<const Variable> variables);

@@ -15,10 +15,6 @@ constexpr int kMostPower = 4;  // of a degree symbol: d^4 is 625 already where d
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-void add(Numbers& n, std::int64_t times, const Numbers& more) {
-  for (std::size_t a = 0; a < n.size(); ++a) n[a] += times * more[a];
-}
-
 }  // namespace
 
 // The mark is inside the text alone; whoever read the text from a file moves it there.
@@ -92,10 +88,10 @@ Numbers TextReader::size() {
   Numbers n{};
   do {
     const std::int64_t times = next_is_digit() ? number() : 1;
-    bool letter = false;
-    for (char c = 'a'; c <= 'z' && !letter; ++c)
-      if ((letter = take(std::string_view(&c, 1)))) add(n, times, symbol(c));
-    if (!letter) add(n, times, {1, 1, 1});
+    skip_blanks();
+    const bool is_letter = at_ < text_.size() && text_[at_] >= 'a' && text_[at_] <= 'z';
+    const Numbers unit = is_letter ? symbol(text_[at_++]) : Numbers{1, 1, 1};
+    for (std::size_t a = 0; a < n.size(); ++a) n[a] += times * unit[a];
   } while (take("+"));
   if (n[0] < 1) fail("a size must be at least 1");
   return n;

@@ -113,15 +113,12 @@ Type whole(std::initializer_list<std::int64_t> sizes) {
   std::fill_n(t.degree.begin(), t.rank, 1);
   return t;
 }
+Type sizes_of(const Type& t) { return {.rank = t.rank, .index = t.index, .size = t.size}; }
 Type resized(const Type& like, std::size_t dim, std::int64_t size) {
-  Type t;
-  t.rank = like.rank;
-  t.index = like.index;
-  t.size = like.size;
+  Type t = sizes_of(like);
   t.size[dim] = size;
   return t;
 }
-Type sizes_of(const Type& t) { return resized(t, 0, t.size[0]); }
 
 std::optional<Type> linear(const Node& n, Inputs in) {
   const Type &x = *in[0], &w = *in[1];
@@ -298,16 +295,6 @@ constexpr SizeCondition kGroups{"has a kernel whose outputs are no multiple of i
                                 "a kernel of two groups is e.g. [2o, c, 3, 3], one of a channel each [c, 1, 3, 3]"};
 constexpr SizeCondition kHeads{"reads a last dim that is no multiple of 3", "queries, keys and values lie side by side: e.g. [b, s, 3h]"};
 
-std::optional<SizeCondition> of_split(const Node& n, const Types& x) {
-  return letters_of(n.at) && letters_of(minus(dim_size(x, n.axis), n.at)) ? std::nullopt : std::optional(kOutside);
-}
-
-std::optional<SizeCondition> of_convolution(const Types& x, const Types& w) {
-  const auto groups = quotient(dim_size(x, 1), dim_size(w, 1));
-  if (!groups) return kChannels;
-  return quotient(dim_size(w, 0), *groups) ? std::nullopt : std::optional(kGroups);
-}
-
 }  // namespace
 
 std::optional<Type> type_in(const Node& n, Inputs in, const NodeNumbers& numbers) {
@@ -387,9 +374,14 @@ std::optional<std::vector<Types>> types_of(const Term& t, std::span<const Variab
 }
 
 std::optional<SizeCondition> size_condition(const Node& n, std::span<const Types> types) {
-  if (is_split(n.kind)) return of_split(n, types[n.inputs[0]]);
-  if (is_convolution(n.kind)) return of_convolution(types[n.inputs[0]], types[n.inputs[1]]);
-  if (n.kind == Kind::attention && !quotient(dim_size(types[n.inputs[0]], 2), {3, 3, 3})) return kHeads;
+  const auto size = [&](std::size_t input, std::size_t dim) { return dim_size(types[n.inputs[input]], dim); };
+  if (is_split(n.kind) && (!letters_of(n.at) || !letters_of(minus(size(0, n.axis), n.at)))) return kOutside;
+  if (is_convolution(n.kind)) {
+    const auto groups = quotient(size(0, 1), size(1, 1));
+    if (!groups) return kChannels;
+    if (!quotient(size(1, 0), *groups)) return kGroups;
+  }
+  if (n.kind == Kind::attention && !quotient(size(0, 2), {3, 3, 3})) return kHeads;
   return std::nullopt;
 }
 

@@ -123,11 +123,6 @@ Code code_of(Kind kind, Function function) {
 }
 static_assert(kCodes < kNoCode);
 
-Window window_of(const pcg::Operator& op) {
-  if (const auto* conv = std::get_if<pcg::Conv2d>(&op)) return {conv->rows, conv->columns};
-  const auto& pool = std::get<pcg::Pool2d>(op);
-  return {pool.rows, pool.columns};
-}
 std::vector<int> last_two_swapped(std::size_t rank) {
   std::vector<int> dims(rank);
   std::iota(dims.begin(), dims.end(), 0);

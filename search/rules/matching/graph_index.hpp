@@ -30,7 +30,6 @@ struct Window {
   pcg::Window rows, columns;
   bool operator==(const Window&) const = default;
 };
-[[nodiscard]] Window window_of(const pcg::Operator& op);            // which is one of these
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w);       // stride 1; the output has the input's rows and columns
 [[nodiscard]] std::vector<int> last_two_swapped(std::size_t rank);  // a transpose's permutation; requires: rank is at least 2
 

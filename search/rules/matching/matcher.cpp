@@ -4,34 +4,23 @@
 #include <iterator>
 #include <set>
 
-#include "search/rules/matching/pattern.hpp"
-
 namespace rules {
-struct Matcher::State {
-  std::vector<base::Attempt<Pattern>> patterns;  // by rule
-  std::vector<Match> matches;
 
-  explicit State(std::span<const Rule> rules) {
-    for (const Rule& rule : rules) patterns.push_back(compile(rule));
-  }
-};
+Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) {
+  for (const Rule& rule : rules) patterns_.push_back(compile(rule));
+  restart(graph);
+}
 
-Matcher::Matcher(std::span<const Rule> rules, const pcg::Pcg& graph) : state_(std::make_unique<State>(rules)) { restart(graph); }
-Matcher::~Matcher() = default;
-Matcher::Matcher(Matcher&&) noexcept = default;
 void Matcher::restart(const pcg::Pcg& graph) {
   const GraphIndex index(graph);
-  state_->matches.clear();
-  for (std::size_t r = 0; r < state_->patterns.size(); ++r)
-    if (state_->patterns[r]) std::ranges::move(occurrences(index, *state_->patterns[r], r), std::back_inserter(state_->matches));
+  matches_.clear();
+  for (std::size_t r = 0; r < patterns_.size(); ++r)
+    if (patterns_[r]) std::ranges::move(occurrences(index, *patterns_[r], r), std::back_inserter(matches_));
 }
-const std::vector<Match>& Matcher::matches() const { return state_->matches; }
 
 std::vector<pcg::NodeId> place_of(const Match& m) {
-  std::vector<pcg::NodeId> nodes = m.nodes;
-  std::ranges::sort(nodes);
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  return nodes;
+  const std::set<pcg::NodeId> nodes(m.nodes.begin(), m.nodes.end());
+  return {nodes.begin(), nodes.end()};
 }
 
 Census census(std::span<const Rule> rules, const pcg::Pcg& graph) {

@@ -6,13 +6,13 @@
 //   graph_index.hpp  GraphIndex: a graph made ready
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "pcg/graph/pcg.hpp"
 #include "search/rules/language/rule.hpp"
 #include "search/rules/matching/match.hpp"
+#include "search/rules/matching/pattern.hpp"
 
 namespace rules {
 
@@ -22,14 +22,12 @@ namespace rules {
 class Matcher {
  public:
   Matcher(std::span<const Rule> rules, const pcg::Pcg& graph);
-  ~Matcher();
-  Matcher(Matcher&&) noexcept;
-  void restart(const pcg::Pcg& graph);                      // the same rules on another graph
-  [[nodiscard]] const std::vector<Match>& matches() const;  // ordered by rule, nodes, variables, row, views
+  void restart(const pcg::Pcg& graph);                                          // the same rules on another graph
+  [[nodiscard]] const std::vector<Match>& matches() const { return matches_; }  // ordered by rule, nodes, variables, row, views
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::vector<base::Attempt<Pattern>> patterns_;  // by rule
+  std::vector<Match> matches_;
 };
 
 // --- census: the occurrences of a set of rules, by rule ---

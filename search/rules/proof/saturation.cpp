@@ -71,11 +71,9 @@ std::optional<std::vector<Drafted>> draft(const AxiomPattern& p, int side, const
       types[c] = &d.types;
     }
     // A node that the graph has already needs no typing.
-    if (known) {
-      if (const auto node = graph.look_up(op, std::span(children).first(n.inputs.size()))) {
-        drafted.push_back({op, graph.types(*node), node});
-        continue;
-      }
+    if (const auto node = known ? graph.look_up(op, std::span(children).first(n.inputs.size())) : std::nullopt) {
+      drafted.push_back({op, graph.types(*node), node});
+      continue;
     }
     // A new node must be of an operator that the proof may use, and well typed: this is what keeps every instance sound.
     if (!kinds[static_cast<std::size_t>(op.kind)]) return std::nullopt;

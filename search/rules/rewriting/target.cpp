@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <ranges>
 
 #include "base/check.hpp"
@@ -30,15 +29,16 @@ struct FreeAttributes {
   std::optional<pcg::Dropout> dropout;
 };
 FreeAttributes free_attributes(const Rule& rule, const Match& match, const pcg::Pcg& graph) {
+  const auto window_of = [](const auto& o) { return Window{o.rows, o.columns}; };
   FreeAttributes free;
   std::size_t at = 0;
   for (const Node& n : rule.source().nodes) {
     if (n.kind == Kind::variable) continue;
     const Operator* op = graph.node(match.nodes[at++]).operation();  // null: a parallel operator
-    if (is_convolution(n.kind) && is_any_kernel(rule.source_types()[n.inputs[1]][0])) free.conv = window_of(*op);
+    if (is_convolution(n.kind) && is_any_kernel(rule.source_types()[n.inputs[1]][0])) free.conv = window_of(std::get<pcg::Conv2d>(*op));
     if (n.kind == Kind::dropout) free.dropout = std::get<pcg::Dropout>(*op);
-    if (n.kind == Kind::max_pool) free.max_pool = window_of(*op);
-    if (n.kind == Kind::average_pool) free.average_pool = window_of(*op);
+    if (n.kind == Kind::max_pool) free.max_pool = window_of(std::get<pcg::Pool2d>(*op));
+    if (n.kind == Kind::average_pool) free.average_pool = window_of(std::get<pcg::Pool2d>(*op));
     if (n.kind == Kind::attention) free.attention = std::get<pcg::Attention>(*op);
   }
   free.keeps_attentions = rule.target().count(Kind::attention) == rule.source().count(Kind::attention);
