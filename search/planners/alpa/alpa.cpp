@@ -133,7 +133,7 @@ class AlpaSearch {
       confirm_sharded(problem_, context_, budget_, confirmation_);
     const std::vector<PipelineSetting> settings =
         most_promising_first(candidate_settings(problem_.training.global_batch, settings_of(config_)));
-    if (space_ == AlpaSpace::all && config_.has_published)
+    if (space_ == AlpaSpace::all && cuts_in_every_way(space_, config_) && config_.has_published)
       for (const PipelineSetting& setting : std::span(settings).first(std::min(settings.size(), kBySamples)))
         confirm(plans(setting, shapes_, pipelines_of(AlpaSpace::samples, config_)));
     for (const PipelineSetting& setting : settings)
